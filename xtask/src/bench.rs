@@ -7,7 +7,7 @@ use crate::outcome::Outcome;
 use crate::places;
 use crate::postgres::Cluster;
 
-/// What is measured, and what measures it.
+/// Packages that are measured, and that measure them.
 const PACKAGES: [&str; 3] = ["pia-server", "pia-demo-upstream", "pia-bench"];
 
 /// Builds for release what is measured, and measures it.

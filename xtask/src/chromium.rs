@@ -6,7 +6,7 @@ use crate::command::found;
 use crate::debian;
 use crate::outcome::Outcome;
 
-/// What browsers that the driver knows are called.
+/// Names of browsers that the driver knows.
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// The program that drives Chromium, installed with it if need be.

@@ -13,8 +13,8 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     ending_with_us("TERM", &[], program.as_ref())
 }
 
-/// The same by another signal, and with more for `setpriv` to do. Where it is
-/// missing, only the plain program is left.
+/// Runs a program that ends with this one by this signal, with more for
+/// `setpriv` to do. Where it is missing, only the plain program is left.
 pub(crate) fn ending_with_us(signal: &str, also: &[&str], program: &OsStr) -> Command {
     let Some(setpriv) = found("setpriv") else { return Command::new(program) };
     let mut command = Command::new(setpriv);
@@ -40,13 +40,13 @@ pub(crate) fn cargo() -> Command {
     cargo
 }
 
-/// Where a program is on the search path.
+/// Returns the path of a program on the search path.
 pub(crate) fn found(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|it| it.join(program)).find(|it| it.is_file())
 }
 
-/// What a short program writes to its standard output.
+/// Returns the standard output of a short program.
 pub(crate) fn output(command: &mut Command) -> Outcome<String> {
     let output = command.output().map_err(|err| format!("`{}`: {err}", shown(command)))?;
     if output.status.success() {

@@ -13,7 +13,7 @@ Walks through the server at URL (default http://127.0.0.1:8080, where `cargo xta
 starts it): register, sign in, optimise, a streamed chat, refresh, sign out. Where no
 server answers and none was named, it starts one of its own for as long as that takes.";
 
-/// Where `cargo xtask dev` listens when nothing else is said.
+/// Default address of `cargo xtask dev`.
 const USUAL: &str = "http://127.0.0.1:8080";
 
 /// Walks through a running server, step by step.
@@ -35,7 +35,7 @@ fn answers(url: &str) -> bool {
     ureq::get(format!("{url}/health")).call().is_ok()
 }
 
-/// The same against a server that lives only as long as the walk.
+/// Runs the walk against a server that lives only as long.
 fn alone(interrupt: &Interrupt) -> Outcome {
     println!("No server answers at {USUAL}, so this starts one in a temporary folder.");
     dev_server::build(interrupt)?;

@@ -71,7 +71,8 @@ fn welcome(server: &DevServer, folder: &DevFolder) {
     println!("Ctrl-C stops it.");
 }
 
-/// What a newcomer tries first. The tokens are cut out with sed, which is everywhere.
+/// First calls of a newcomer. The tokens are cut out with sed, which is
+/// everywhere.
 const CALLS: &str = r#"PIA=BASE
 JSON='content-type: application/json'
 ADA='{"email":"ada@example.com","password":"violet-kettle-umbrella-42"}'

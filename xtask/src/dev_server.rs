@@ -14,7 +14,7 @@ use crate::job::Job;
 use crate::outcome::Outcome;
 use crate::places;
 
-/// What makes an upstream of the caller's own.
+/// Settings of an upstream of the caller's own.
 const UPSTREAM: [&str; 3] = ["Ai__Endpoint", "Ai__ApiKey", "Ai__Model"];
 
 /// Duration for which a server may take until it is ready; its first start
@@ -41,7 +41,7 @@ impl DevServer {
         Self::start_with(&[], folder, port, interrupt)
     }
 
-    /// The same on any free port, and logging no more than it must.
+    /// Starts a server on any free port, with the least log output.
     pub(crate) fn start_quietly(folder: &DevFolder, interrupt: &Interrupt) -> Outcome<Self> {
         Self::start_with(&[("Logging__Level", "error")], folder, 0, interrupt)
     }

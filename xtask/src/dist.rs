@@ -15,7 +15,7 @@ use crate::places;
 /// The key that licences for the released binary are verified with.
 const KEY: &str = "PIA_LICENSE_PUBLIC_KEY";
 
-/// What goes along with the binary, where it is there.
+/// Files that are packed with the binary, where they exist.
 const ALONG: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE", "deploy", "docs"];
 
 /// Builds the binary for distribution and packs it.

@@ -8,8 +8,8 @@ use signal_hook::flag;
 
 use crate::outcome::Outcome;
 
-/// Whether Ctrl-C was pressed or the process was told to end. It is only
-/// noted, so that whoever holds a child or a folder can clear it away.
+/// Signal that Ctrl-C was pressed or the process was told to end. It is only
+/// recorded, so that whoever holds a child or a folder can clear it away.
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {

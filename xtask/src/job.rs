@@ -35,7 +35,7 @@ impl Job {
         Ok(Self { child, name, stop: "TERM" })
     }
 
-    /// The same, told to end by another signal.
+    /// Runs a program that is told to end by another signal.
     pub(crate) fn stopped_by(mut self, signal: &'static str) -> Self {
         self.stop = signal;
         self

@@ -23,7 +23,7 @@ Without --key, licences are signed with the development key, which only builds
 without a key of their own accept. Without --out, what was made is printed.
 docs/LICENSING.md says more.";
 
-/// What a task leaves behind, or in one sentence why it leaves nothing.
+/// Result of a task, or one sentence on why there is none.
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Runs one of the tasks.

@@ -9,7 +9,7 @@ use crate::debian;
 use crate::outcome::Outcome;
 use crate::places;
 
-/// What names the packages, and which versions exactly.
+/// Files that name the packages, and their exact versions.
 const LISTS: [&str; 2] = ["package.json", "package-lock.json"];
 
 /// A folder below `target/tools` that holds exactly what the lists in `from`

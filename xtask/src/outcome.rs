@@ -1,4 +1,4 @@
-//! What a task comes to.
+//! Result of a task.
 
 use std::error::Error;
 

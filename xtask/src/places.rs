@@ -1,4 +1,4 @@
-//! Where things are.
+//! Paths of the workspace.
 
 use std::env;
 use std::net::TcpListener;
@@ -20,7 +20,7 @@ pub(crate) fn advisories() -> Option<PathBuf> {
     Some(named.unwrap_or_else(beside)).filter(|it| it.is_dir())
 }
 
-/// Where cargo puts debug builds. This program is one of them.
+/// Returns the folder of cargo's debug builds. This program is one of them.
 pub(crate) fn debug() -> Outcome<PathBuf> {
     Ok(env::current_exe()?.parent().ok_or("this program lies in no folder")?.to_owned())
 }

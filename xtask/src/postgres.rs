@@ -16,10 +16,10 @@ use crate::job::Job;
 use crate::outcome::Outcome;
 use crate::places;
 
-/// Where Debian's packages put the programs, a folder a version.
+/// Folder of PostgreSQL's programs in Debian, with a folder per version.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// Where a cluster logs, in its folder.
+/// Log file of a cluster, in its folder.
 const LOG: &str = "log";
 
 /// Duration for which a new cluster may take until it answers.
@@ -76,12 +76,12 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Where it is, but for the name of a database.
+    /// Returns the connection string without the name of a database.
     pub(crate) fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}", self.port)
     }
 
-    /// What it writes its log to.
+    /// Returns the log output.
     pub(crate) fn log(&self) -> PathBuf {
         self.dir.path().join(LOG)
     }

@@ -16,9 +16,9 @@ const OPENAI: &str = "openai==3.54.0";
 const SDKS: &str = include_str!("../../crates/server/tests/openai_sdks.txt");
 /// The mail relay that mail is handed to.
 const AIOSMTPD: &str = "aiosmtpd==1.4.6";
-/// What fuzzes the server by its description.
+/// Package that fuzzes the server by its description.
 const SCHEMATHESIS: &str = "schemathesis==4.32.5";
-/// What makes a client of the description.
+/// Package that generates a client from the description.
 const OPENAPI_CLIENT: &str = "openapi-python-client==0.29.1";
 
 /// Every test, on SQLite and on a PostgreSQL that lives as long as they run.
@@ -45,7 +45,7 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
     Job::run(&mut tests, interrupt)
 }
 
-/// What `cargo test` is to run: the whole workspace if nothing else is said.
+/// Returns the arguments for `cargo test`: the whole workspace by default.
 fn selection(args: Vec<String>) -> Vec<String> {
     let mut args = args;
     if args.first().is_some_and(|it| it == "--") {

@@ -16,7 +16,7 @@ use crate::streamed::Streamed;
 /// No step takes so long, unless something is stuck.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// How far one came: who is talked to, and the tokens in hand.
+/// Progress of a walk: the server, and the tokens in hand.
 pub(crate) struct Walk<'a> {
     interrupt: &'a Interrupt,
     agent: Agent,

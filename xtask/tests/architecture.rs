@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, PackageId};
 
-/// Which layers a layer may use in shipped code.
+/// Layers that a layer may use in shipped code.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("kernel", &[]),
     ("domain", &["kernel"]),
@@ -16,7 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("tooling", &["kernel", "domain", "adapter", "delivery", "composition", "tooling"]),
 ];
 
-/// What crates of one layer share: who may use it, and what.
+/// Crates that one layer shares: their users, and themselves.
 const SHARED: &[(&str, &str)] = &[
     ("pia-storage-", "pia-storage"),
     ("pia-http", "pia-web"),
@@ -28,7 +28,7 @@ const SHARED: &[(&str, &str)] = &[
 /// surface serves, that surface translates.
 const DOMAINS_OF_WEB: &[&str] = &["pia-identity", "pia-policy"];
 
-/// What must not be linked into a domain, however indirectly.
+/// Crates that must not be linked into a domain, however indirectly.
 const NOT_IN_DOMAINS: &[&str] = &[
     "actix-web",
     "async-openai",

@@ -1,4 +1,4 @@
-//! What docs/SECURITY.md names as its evidence is there.
+//! Tests that the evidence named in docs/SECURITY.md exists.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;

@@ -1,4 +1,4 @@
-//! What every file keeps to, where no compiler looks.
+//! Rules for every file that no compiler checks.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test")]
 
@@ -72,7 +72,7 @@ fn every_letter_that_is_written_has_its_words() {
             names.map(str::to_owned).collect::<Vec<_>>()
         })
         .collect();
-    let kinds = text(&root().join("crates/mail/src/letters/kind.rs"));
+    let kinds = text(&root().join("crates/mail/src/templates/kind.rs"));
 
     let wordless = written.iter().filter(|it| !kinds.contains(&format!("\"{it}\" =>")));
 
@@ -305,7 +305,7 @@ fn leads_somewhere(file: &Path, folder: &Path, link: &str) -> bool {
     target.exists() && (heading.is_empty() || anchors())
 }
 
-/// What a heading is linked to by.
+/// Returns the anchor of a heading.
 fn anchor(heading: &str) -> String {
     let words = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = words.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));

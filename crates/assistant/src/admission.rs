@@ -7,8 +7,8 @@ use crate::credits::{
 };
 use crate::error::AssistantError;
 use crate::gateway::{AiCaller, Gateway};
-use crate::meter::{Meter, Prompt};
-use crate::metered_call::{End, MeteredCall};
+use crate::meter::{Meter, PromptTokens};
+use crate::metered_call::{CallEnd, MeteredCall};
 use crate::ports::OutputCap;
 use crate::rates::{Micros, Rates};
 use crate::rules::GroupRules;
@@ -16,7 +16,7 @@ use crate::sample::Text;
 use crate::target::{Mode, Target};
 
 /// A call that somebody would like to make.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct CallRequest<'a> {
     pub(crate) asker: AiCaller,
     /// For what it is written down.
     pub(crate) mode: Mode,
@@ -35,7 +35,7 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// A call that may be made.
-pub(crate) struct Admitted {
+pub(crate) struct AdmittedCall {
     pub(crate) ticket: MeteredCall,
     /// Our estimate of its prompt, in tokens.
     pub(crate) prompt: i64,
@@ -44,42 +44,53 @@ pub(crate) struct Admitted {
 }
 
 /// Result of an admission.
-struct Reserved {
+struct ReservationOutcome {
     /// Nothing where nothing is limited.
-    hold: Option<ReservationGuard>,
+    reservation: Option<ReservationGuard>,
     /// The tokens of the prompt, where they were counted.
     prompt: Option<i64>,
     max_output: Option<OutputCap>,
-    short: Option<Box<TruncationCause>>,
+    truncation_cause: Option<Box<TruncationCause>>,
 }
 
 impl Gateway {
     /// Decides whether a call may be made, and reserves what it may spend. A
     /// call that nothing limits waits for nobody.
-    pub(crate) async fn admit(&self, wanted: Wanted<'_>) -> Result<Admitted, AssistantError> {
-        let Reserved { hold, prompt: counted, max_output, short } = self.reserved(&wanted).await?;
-        let Wanted { asker, mode, target, fee, prompt, .. } = wanted;
+    pub(crate) async fn admit(
+        &self,
+        wanted: CallRequest<'_>,
+    ) -> Result<AdmittedCall, AssistantError> {
+        let ReservationOutcome {
+            reservation: hold,
+            prompt: counted,
+            max_output,
+            truncation_cause: short,
+        } = self.reserved(&wanted).await?;
+        let CallRequest { asker, mode, target, fee, prompt, .. } = wanted;
         let estimate = counted.unwrap_or_else(|| prompt.estimate());
-        let metered = counted.map_or(Prompt::Text(prompt), Prompt::Counted);
+        let metered = counted.map_or(PromptTokens::Text(prompt), PromptTokens::Counted);
         let ticket = MeteredCall {
             asker,
             mode,
             target,
             fee,
             meter: Meter::of_prompt(metered),
-            end: End::Open,
-            hold,
-            short,
-            slot: None,
+            end: CallEnd::Open,
+            reservation: hold,
+            truncation_cause: short,
+            permit: None,
             log: Arc::clone(&self.usage),
             tokens: Arc::clone(&self.tokens),
             clock: Arc::clone(&self.clock),
         };
-        Ok(Admitted { ticket, prompt: estimate, max_output })
+        Ok(AdmittedCall { ticket, prompt: estimate, max_output })
     }
 
     /// Nobody is refused for what a group said a few seconds ago.
-    async fn reserved(&self, wanted: &Wanted<'_>) -> Result<Reserved, AssistantError> {
+    async fn reserved(
+        &self,
+        wanted: &CallRequest<'_>,
+    ) -> Result<ReservationOutcome, AssistantError> {
         let refused = match self.reserve(wanted, wanted.rules).await {
             Err(refused @ AssistantError::OverBudget(_)) => refused,
             other => return other,
@@ -91,9 +102,9 @@ impl Gateway {
 
     async fn reserve(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &CallRequest<'_>,
         rules: &GroupRules,
-    ) -> Result<Reserved, AssistantError> {
+    ) -> Result<ReservationOutcome, AssistantError> {
         let settings = self.credits.get();
         let AiCaller { user, group, key, .. } = wanted.asker;
         if settings.suspends(group, rules) {
@@ -107,15 +118,29 @@ impl Gateway {
         if holder.is_unlimited() {
             let bound = asked.into_iter().chain(settings.max_output).min();
             let max_output = bound.map(|tokens| OutputCap { tokens, name });
-            return Ok(Reserved { hold: None, prompt: None, max_output, short: None });
+            return Ok(ReservationOutcome {
+                reservation: None,
+                prompt: None,
+                max_output,
+                truncation_cause: None,
+            });
         }
         let output = settings.output(asked);
         let prompt = wanted.prompt.tokens(&*self.tokens);
         let ask = AdmissionRequest { holder, rates: wanted.rates, fee: wanted.fee, prompt, output };
-        match self.bank.admit(ask).await {
-            Ok(Admission::Granted { hold, output: tokens, short }) => {
+        match self.credit_store.admit(ask).await {
+            Ok(Admission::Granted {
+                reservation: hold,
+                output: tokens,
+                truncation_cause: short,
+            }) => {
                 let max_output = Some(OutputCap { tokens, name });
-                Ok(Reserved { hold: Some(hold), prompt: Some(prompt), max_output, short })
+                Ok(ReservationOutcome {
+                    reservation: Some(hold),
+                    prompt: Some(prompt),
+                    max_output,
+                    truncation_cause: short,
+                })
             }
             Ok(Admission::Refused(refusal)) => Err(AssistantError::OverBudget(refusal)),
             Err(err) => Err(err.into()),

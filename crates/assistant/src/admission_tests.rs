@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use pia_kernel::{ApiKeyId, LiveSetting};
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::ModelCatalogue;
 use crate::chat::{Chat, ChatAnswer};
 use crate::credits::{CreditSettings, FreeTier, Period};
 use crate::error::AssistantError;
@@ -16,7 +16,7 @@ use crate::rates::Micros;
 use crate::rules::{ApiKeyBudget, CreditLimits, GroupRules};
 use crate::target::Target;
 use crate::tools::UpstreamTool;
-use crate::usage::Outcome;
+use crate::usage::CallOutcome;
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}],
     "usage":{"prompt_tokens":40,"completion_tokens":60}}"#;
@@ -91,14 +91,14 @@ async fn a_call_out_of_a_budget_is_capped_and_settled_with_its_usage() {
     assert_eq!(settled.parts[0].amount, Micros::credits(3));
     assert_eq!(settled.spent, Micros(100_000));
     let usage = settled.usage.unwrap();
-    assert_eq!((usage.spent, usage.outcome), (Micros(100_000), Outcome::Completed));
+    assert_eq!((usage.spent, usage.outcome), (Micros(100_000), CallOutcome::Completed));
 }
 
 /// A model that runs searches for seven credits each.
-fn searching() -> Catalogue {
+fn searching() -> ModelCatalogue {
     let tool = UpstreamTool { kind: "web_search".to_owned(), price: Micros::credits(7) };
     let target = Target { upstream_tools: vec![tool], ..Target::clone(&fakes::target("m")) };
-    Catalogue { default: Some(Arc::new(target)), ..Catalogue::default() }
+    ModelCatalogue { default: Some(Arc::new(target)), ..ModelCatalogue::default() }
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn a_stream_whose_reader_leaves_is_settled_on_what_was_streamed() {
     let [settled] = around.settled().try_into().unwrap();
     assert_eq!(settled.spent, Micros((6 + 6) * 1000));
     let usage = settled.usage.unwrap();
-    assert_eq!((usage.outcome, usage.estimated), (Outcome::Abandoned, true));
+    assert_eq!((usage.outcome, usage.estimated), (CallOutcome::Abandoned, true));
 }
 
 #[tokio::test]

@@ -13,30 +13,30 @@ use futures_core::Stream;
 use pia_kernel::Clock;
 use uuid::Uuid;
 
-use crate::chunk::{self, Head, UsageChunk, Verdict};
+use crate::chunk::{self, ChunkHead, EventAction, UsageChunk};
 use crate::error::AssistantError;
 use crate::gateway::{Gateway, cost};
 use crate::guardrail;
 use crate::heartbeat::Heartbeat;
-use crate::metered_call::{Billable, End, MeteredCall};
-use crate::normalize::{self, Odd};
-use crate::ports::{Frame, Frames, Timer, UpstreamError, Wait};
-use crate::refusal::{Tools, explained, reported};
-use crate::server_tool_calls::{Calls, ForCaller};
+use crate::metered_call::{Billable, CallEnd, MeteredCall};
+use crate::normalize::{self, NormalizeAction};
+use crate::ports::{Frame, Frames, Timer, TimerFuture, UpstreamError};
+use crate::refusal::{Tools, explain_failure, explain_stream_error};
+use crate::server_tool_calls::{CallerPart, ToolCallCollector};
 use crate::sse::{DONE, failure, framed};
-use crate::stream_start::Begun;
-use crate::stream_state::Said;
-use crate::strip_nulls::Nulls;
+use crate::stream_start::StartedStream;
+use crate::stream_state::StreamState;
+use crate::strip_nulls::NullStripper;
 use crate::surface::Surface;
 use crate::turn::Turn;
 use crate::usage::Usage;
 
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
-type Opening = Pin<Box<dyn Future<Output = Result<Opened, AssistantError>> + Send>>;
+type OpeningStream = Pin<Box<dyn Future<Output = Result<OpenedStream, AssistantError>> + Send>>;
 
 /// A call that is being answered.
-struct Opened {
+struct OpenedStream {
     /// First frame, read before the stream was returned.
     first: Option<Frame>,
     frames: Frames,
@@ -72,22 +72,22 @@ pub struct ChatStream {
     surface: Surface,
     tools: Tools,
     usage: UsageChunks,
-    nulls: Nulls,
-    told: Option<UsageChunk>,
-    said: Said,
-    calls: Calls,
+    nulls: NullStripper,
+    last_usage: Option<UsageChunk>,
+    stream_state: StreamState,
+    calls: ToolCallCollector,
     /// Usage of the turn's earlier calls.
-    spent: Usage,
+    previous_usage: Usage,
     committed: Arc<AtomicBool>,
-    stop: Wait,
+    stop: TimerFuture,
     heartbeat: Heartbeat,
-    waits: Arc<dyn Timer>,
+    timer: Arc<dyn Timer>,
     clock: Arc<dyn Clock>,
 }
 
 enum Phase {
-    Opening(Opening),
-    Streaming(Box<Opened>),
+    Opening(OpeningStream),
+    Streaming(Box<OpenedStream>),
     /// The last chunk is made; the end of the frames is awaited.
     Ending(Frames),
     Over,
@@ -95,7 +95,7 @@ enum Phase {
 
 impl ChatStream {
     pub(crate) fn new(turn: Turn, gateway: &Gateway, heartbeat: Duration, protected: bool) -> Self {
-        let waits = Arc::clone(&gateway.waits);
+        let timer = Arc::clone(&gateway.timer);
         Self {
             committed: turn.committed(),
             surface: turn.surface(),
@@ -104,14 +104,14 @@ impl ChatStream {
             protected,
             tools: Tools::None,
             usage: UsageChunks::Kept,
-            nulls: Nulls::default(),
-            told: None,
-            said: Said::default(),
-            calls: Calls::default(),
-            spent: Usage::default(),
-            stop: waits.stop(),
-            heartbeat: Heartbeat::new(Arc::clone(&waits), heartbeat),
-            waits,
+            nulls: NullStripper::default(),
+            last_usage: None,
+            stream_state: StreamState::default(),
+            calls: ToolCallCollector::default(),
+            previous_usage: Usage::default(),
+            stop: timer.stop(),
+            heartbeat: Heartbeat::new(Arc::clone(&timer), heartbeat),
+            timer,
             clock: Arc::clone(&gateway.clock),
         }
     }
@@ -128,7 +128,7 @@ impl ChatStream {
     /// some time all the same. What fails before is an error with a status of
     /// its own; what fails later ends the stream.
     pub(crate) async fn opened(mut self, at_latest: Duration) -> Result<Self, AssistantError> {
-        let mut patience = self.waits.pause(at_latest);
+        let mut patience = self.timer.pause(at_latest);
         let first = poll_fn(|cx| match self.poll_chunk(cx) {
             Poll::Ready(first) => Poll::Ready(first),
             Poll::Pending => patience.as_mut().poll(cx).map(|()| None),
@@ -190,24 +190,24 @@ impl ChatStream {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
         match frame {
             Ok(Some(Frame::Pass { bytes, events })) => {
-                self.said.deltas = self.said.deltas || normalize::has_delta(&bytes);
+                self.stream_state.deltas = self.stream_state.deltas || normalize::has_delta(&bytes);
                 opened.answers = opened.answers || normalize::has_delta(&bytes);
-                opened.ticket.meter.passed(&bytes, events);
+                opened.ticket.meter.count_chunks(&bytes, events);
                 if opened.turn.is_some() {
-                    self.calls.heard(&bytes);
+                    self.calls.record_frames(&bytes);
                 }
-                Ok(Some(self.nulls.left_out(self.said.continued(bytes))))
+                Ok(Some(self.nulls.strip(self.stream_state.unify_heads(bytes))))
             }
-            Ok(Some(Frame::Look(json))) => self.look(&json),
+            Ok(Some(Frame::Look(json))) => self.inspect_event(&json),
             Ok(Some(Frame::Alive)) => Ok(None),
             Ok(Some(Frame::Unreadable)) => {
                 opened.unreadable = true;
                 Ok(None)
             }
-            Ok(Some(Frame::Done)) => self.ended(true),
-            Ok(None) => self.ended(false),
+            Ok(Some(Frame::Done)) => self.finish_call(true),
+            Ok(None) => self.finish_call(false),
             Err(err) => {
-                let told = explained(&err, self.tools, &opened.ticket.target);
+                let told = explain_failure(&err, self.tools, &opened.ticket.target);
                 Err(self.fail(told, cost(&err)))
             }
         }
@@ -215,49 +215,49 @@ impl ChatStream {
 
     /// Reads an event that says something to us. An event carries about one
     /// token, which is the estimate where the upstream tells no usage.
-    fn look(&mut self, json: &Bytes) -> Result<Option<Bytes>, AssistantError> {
+    fn inspect_event(&mut self, json: &Bytes) -> Result<Option<Bytes>, AssistantError> {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
-        let mended = normalize::mended(json, self.said.deltas);
+        let mended = normalize::normalize_event(json, self.stream_state.deltas);
         let json = match &mended {
-            Odd::Fine => json,
-            Odd::Mended(mended) => mended,
-            Odd::Nothing => return Ok(None),
+            NormalizeAction::Fine => json,
+            NormalizeAction::Mended(mended) => mended,
+            NormalizeAction::Nothing => return Ok(None),
         };
-        self.said.deltas |= mended == Odd::Fine && normalize::has_delta(json);
+        self.stream_state.deltas |= mended == NormalizeAction::Fine && normalize::has_delta(json);
         let sifted =
             opened.turn.as_ref().map(|it| self.calls.extract(json, &|name| it.is_ours(name)));
         let json = match sifted {
-            None | Some(ForCaller::All) => json,
-            Some(ForCaller::Part(ref part)) => part,
-            Some(ForCaller::Nothing) => {
+            None | Some(CallerPart::All) => json,
+            Some(CallerPart::Part(ref part)) => part,
+            Some(CallerPart::Nothing) => {
                 opened.answers = true;
-                opened.ticket.meter.passed(json, 1);
-                self.said.begins(chunk::parse(json).head);
+                opened.ticket.meter.count_chunks(json, 1);
+                self.stream_state.set_head(chunk::parse(json).head);
                 return Ok(None);
             }
         };
-        let once = self.said.roles.once(json);
+        let once = self.stream_state.roles.without_repeated_roles(json);
         let json = once.as_ref().unwrap_or(json);
         let event = chunk::parse(json);
         if let Some(usage) = event.usage {
-            opened.ticket.meter.told = Some(usage.usage);
-            self.told = Some(usage);
+            opened.ticket.meter.reported = Some(usage.usage);
+            self.last_usage = Some(usage);
         }
         opened.answers |= event.answers;
-        self.said.ended |= event.ends;
-        self.said.called |= event.calls;
-        self.said.begins(event.head);
+        self.stream_state.ended |= event.ends;
+        self.stream_state.called |= event.calls;
+        self.stream_state.set_head(event.head);
         let chunk = match event.verdict {
-            Verdict::Untouched => framed(&[json]),
-            Verdict::Rewritten(events) => framed(&events),
-            Verdict::Kept => return Ok(None),
-            Verdict::Error(error) => {
+            EventAction::Untouched => framed(&[json]),
+            EventAction::Rewritten(events) => framed(&events),
+            EventAction::Kept => return Ok(None),
+            EventAction::Error(error) => {
                 let ticket = &opened.ticket;
-                let told = reported(error.as_bytes(), self.tools, &ticket.target);
+                let told = explain_stream_error(error.as_bytes(), self.tools, &ticket.target);
                 let cost = so_far(ticket);
                 return Err(self.fail(told, cost));
             }
-            Verdict::Broken => {
+            EventAction::Broken => {
                 tracing::warn!(
                     upstream.model = opened.ticket.target.model,
                     "an upstream model sent an event that is no chunk"
@@ -266,28 +266,29 @@ impl ChatStream {
                 return Err(self.fail(AssistantError::UpstreamFailed, cost));
             }
         };
-        opened.ticket.meter.passed(&chunk, 1);
+        opened.ticket.meter.count_chunks(&chunk, 1);
         if opened.turn.is_some() {
-            self.calls.heard(&chunk);
+            self.calls.record_frames(&chunk);
         }
-        Ok(Some(self.nulls.left_out(self.said.continued(chunk))))
+        Ok(Some(self.nulls.strip(self.stream_state.unify_heads(chunk))))
     }
 
     /// The end of one call: of the answer too, unless its model has called for
     /// something that is done here. Without a part of an answer, or where all
     /// that it said could not be read, there was none.
-    fn ended(&mut self, frames_go_on: bool) -> Result<Option<Bytes>, AssistantError> {
+    fn finish_call(&mut self, frames_go_on: bool) -> Result<Option<Bytes>, AssistantError> {
         let Phase::Streaming(opened) = mem::replace(&mut self.phase, Phase::Over) else {
             return Ok(None);
         };
-        let is_lost = opened.unreadable && opened.ticket.meter.is_wordless() && !self.said.called;
-        let Opened { frames, mut ticket, turn, answers, .. } = *opened;
+        let is_lost =
+            opened.unreadable && opened.ticket.meter.is_wordless() && !self.stream_state.called;
+        let OpenedStream { frames, mut ticket, turn, answers, .. } = *opened;
         match turn {
-            Some(mut turn) if self.calls.ours_alone() && turn.goes_on() => {
+            Some(mut turn) if self.calls.only_server_calls() && turn.has_rounds_left() => {
                 turn.settle(ticket);
-                self.spent = turn.spent;
-                self.told = None;
-                self.said.calls_before += 1;
+                self.previous_usage = turn.previous_usage;
+                self.last_usage = None;
+                self.stream_state.calls_before += 1;
                 let (calls, text) = mem::take(&mut self.calls).finish();
                 self.phase = Phase::Opening(Box::pin(async move {
                     turn.serve(calls, &text).await;
@@ -305,7 +306,7 @@ impl ChatStream {
                 Err(AssistantError::UpstreamFailed)
             }
             _ => {
-                ticket.end = End::Completed;
+                ticket.end = CallEnd::Completed;
                 let last = self.last_chunk(&ticket);
                 if frames_go_on {
                     self.phase = Phase::Ending(frames);
@@ -319,16 +320,16 @@ impl ChatStream {
     /// who asked, and `[DONE]`.
     fn last_chunk(&mut self, ticket: &MeteredCall) -> Bytes {
         let mut events = Vec::new();
-        if !self.said.ended {
-            let reason = if self.said.called { "tool_calls" } else { "stop" };
+        if !self.stream_state.ended {
+            let reason = if self.stream_state.called { "tool_calls" } else { "stop" };
             events.push(self.head(ticket).end(reason));
         }
         if self.usage == UsageChunks::Told {
-            let told = self.told.take().filter(|_| self.spent == Usage::default());
+            let told = self.last_usage.take().filter(|_| self.previous_usage == Usage::default());
             let told = told.map(|it| it.json);
             events.push(told.unwrap_or_else(|| self.usage_of_all(ticket)));
         }
-        let mut last = BytesMut::from(self.nulls.left_out(framed(&events)));
+        let mut last = BytesMut::from(self.nulls.strip(framed(&events)));
         last.put_slice(DONE.as_bytes());
         last.freeze()
     }
@@ -343,18 +344,18 @@ impl ChatStream {
     }
 
     fn usage_of_all(&mut self, ticket: &MeteredCall) -> String {
-        let usage = chunk::usage_json(&self.spent.plus(&ticket.used()));
+        let usage = chunk::usage_json(&self.previous_usage.plus(&ticket.used()));
         self.head(ticket).usage(&usage)
     }
 
     /// Returns the first members of our own chunks: those of the upstream's,
     /// where it has sent any.
-    fn head(&mut self, ticket: &MeteredCall) -> &Head {
+    fn head(&mut self, ticket: &MeteredCall) -> &ChunkHead {
         let clock = &self.clock;
-        self.said.head.get_or_insert_with(|| {
+        self.stream_state.head.get_or_insert_with(|| {
             let id = format!("chatcmpl-{}", Uuid::now_v7().simple());
             let created = clock.now().micros().div_euclid(1_000_000);
-            Head::new(&id, created, &ticket.target.model)
+            ChunkHead::new(&id, created, &ticket.target.model)
         })
     }
 }
@@ -362,10 +363,10 @@ impl ChatStream {
 /// Begins a call of a turn. What it says of itself is kept only where
 /// its model may have something done: a long conversation would stay in memory
 /// as long as its answer takes.
-async fn open(mut turn: Box<Turn>) -> Result<Opened, AssistantError> {
-    let (Begun { first, frames, unreadable }, ticket) = turn.open().await?;
+async fn open(mut turn: Box<Turn>) -> Result<OpenedStream, AssistantError> {
+    let (StartedStream { first, frames, unreadable }, ticket) = turn.open().await?;
     let turn = turn.has_tools().then_some(turn);
-    Ok(Opened { first, frames, unreadable, answers: false, ticket, turn })
+    Ok(OpenedStream { first, frames, unreadable, answers: false, ticket, turn })
 }
 
 /// An upstream that reports an error before it has said anything bills nothing.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::chat::{Chat, ChatAnswer};
 use crate::fakes::{Script, Surroundings, asker, look, not_ready, pass};
-use crate::usage::{Outcome, Usage};
+use crate::usage::{CallOutcome, Usage};
 
 const PLAIN: &str = r#"{"messages":[{"role":"user","content":"12345678"}],"stream":true}"#;
 const WITH_USAGE: &str = r#"{"messages":[{"role":"user","content":"12345678"}],"stream":true,"stream_options":{"include_usage":true}}"#;
@@ -169,7 +169,7 @@ async fn usage_comes_once_after_the_finish_to_those_who_asked() {
         record.tokens,
         Usage { input: 9, cached_input: 0, output: 2, connector: 0, reasoning: 1 }
     );
-    assert_eq!((record.estimated, record.outcome), (false, Outcome::Completed));
+    assert_eq!((record.estimated, record.outcome), (false, CallOutcome::Completed));
 }
 
 #[tokio::test]
@@ -185,7 +185,7 @@ async fn an_upstream_that_tells_no_usage_is_estimated() {
         record.tokens,
         Usage { input: 6, cached_input: 0, output: 3, connector: 0, reasoning: 0 }
     );
-    assert_eq!((record.estimated, record.outcome), (true, Outcome::Completed));
+    assert_eq!((record.estimated, record.outcome), (true, CallOutcome::Completed));
 }
 
 #[tokio::test]
@@ -223,7 +223,7 @@ async fn what_fails_in_mid_stream_ends_it_with_a_chunk_of_ours() {
         assert_eq!(read_stream(&around, WITH_USAGE).await, format!("{ANSWER}{end}"));
 
         let [record] = around.noted().try_into().unwrap();
-        assert_eq!((record.outcome, record.estimated), (Outcome::Failed, true));
+        assert_eq!((record.outcome, record.estimated), (CallOutcome::Failed, true));
         assert_eq!((record.tokens.input, record.tokens.output), (6, 2));
     }
 }
@@ -234,7 +234,7 @@ async fn an_error_of_the_upstream_is_told_in_our_words() {
     let around = frames([pass(ANSWER), look(error), pass(ANSWER)]);
 
     assert_eq!(read_stream(&around, PLAIN).await, format!("{ANSWER}{FAILED}"));
-    assert_eq!(around.noted()[0].outcome, Outcome::Failed);
+    assert_eq!(around.noted()[0].outcome, CallOutcome::Failed);
 }
 
 #[tokio::test]
@@ -266,7 +266,7 @@ async fn an_upstream_that_was_silent_from_the_start_is_a_timeout_that_may_have_c
     assert_eq!(begin(&around, PLAIN).await.err(), Some(AssistantError::UpstreamTimeout));
 
     let [record] = around.noted().try_into().unwrap();
-    assert_eq!((record.outcome, record.tokens.input), (Outcome::Failed, 6));
+    assert_eq!((record.outcome, record.tokens.input), (CallOutcome::Failed, 6));
 }
 
 #[tokio::test]
@@ -328,7 +328,7 @@ async fn a_stop_ends_an_open_stream_and_refuses_one_that_is_opening() {
     );
     assert_eq!(answer.next().await, None);
     drop(answer);
-    assert_eq!(around.noted()[0].outcome, Outcome::Failed);
+    assert_eq!(around.noted()[0].outcome, CallOutcome::Failed);
 
     let around = Surroundings::new(Script::Silence);
     let mut opening = Box::pin(begin(&around, PLAIN));
@@ -348,7 +348,7 @@ async fn a_caller_who_leaves_is_written_down_once() {
     drop(answer);
 
     let [record] = around.noted().try_into().unwrap();
-    assert_eq!((record.outcome, record.estimated), (Outcome::Abandoned, true));
+    assert_eq!((record.outcome, record.estimated), (CallOutcome::Abandoned, true));
     assert_eq!(
         record.tokens,
         Usage { input: 6, cached_input: 0, output: 3, connector: 0, reasoning: 0 }
@@ -364,7 +364,7 @@ async fn a_caller_who_leaves_before_the_stream_opens_is_written_down_too() {
     drop(opening);
 
     let [record] = around.noted().try_into().unwrap();
-    assert_eq!((record.outcome, record.tokens.input), (Outcome::Abandoned, 6));
+    assert_eq!((record.outcome, record.tokens.input), (CallOutcome::Abandoned, 6));
 }
 
 #[test]

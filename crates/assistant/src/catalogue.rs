@@ -59,7 +59,7 @@ impl fmt::Debug for SearchProvider {
 
 /// The models in use.
 #[derive(Debug, Clone, Default)]
-pub struct Catalogue {
+pub struct ModelCatalogue {
     /// Serves optimising, unknown modes, and every mode without its own.
     pub default: Option<Arc<Target>>,
     /// Serves talking.
@@ -74,7 +74,7 @@ pub struct Catalogue {
     pub embedders: Vec<Arc<Target>>,
 }
 
-impl Catalogue {
+impl ModelCatalogue {
     /// The model for a mode; for none where the caller named none we know.
     pub fn serving(&self, mode: Option<Mode>) -> Option<Arc<Target>> {
         let own = match mode {
@@ -122,10 +122,10 @@ mod tests {
 
     #[test]
     fn a_mode_without_a_model_of_its_own_has_the_default() {
-        let catalogue = Catalogue {
+        let catalogue = ModelCatalogue {
             default: Some(fakes::target("default")),
             assistant: Some(fakes::target("assistant")),
-            ..Catalogue::default()
+            ..ModelCatalogue::default()
         };
         let model = |mode| catalogue.serving(mode).map(|it| it.model.clone());
 
@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn without_a_default_only_the_modes_that_are_set_are_served() {
-        let catalogue = Catalogue { assistant: Some(fakes::target("a")), ..Catalogue::default() };
+        let catalogue =
+            ModelCatalogue { assistant: Some(fakes::target("a")), ..ModelCatalogue::default() };
 
         assert!(catalogue.serving(Some(Mode::Assistant)).is_some());
         assert!(catalogue.serving(Some(Mode::Optimize)).is_none());

@@ -6,11 +6,11 @@ use crate::answer::ChatStream;
 use crate::chat_request::{RequestedChoice, parse};
 use crate::completion;
 use crate::error::AssistantError;
-use crate::gateway::{AiCaller, Gateway, Whole};
+use crate::gateway::{AiCaller, FullAnswer, Gateway};
 use crate::guardrail::{marked, unmarked};
-use crate::metered_call::{Billable, End};
-use crate::normalize::mended_answer;
-use crate::strip_nulls::Nulls;
+use crate::metered_call::{Billable, CallEnd};
+use crate::normalize::normalize_answer;
+use crate::strip_nulls::NullStripper;
 use crate::surface::Surface;
 use crate::target::Mode;
 use crate::turn::ToolMode;
@@ -47,10 +47,11 @@ impl Chat {
         // Its slices go as the upstream takes them; this would hold them all.
         drop(body);
         let (RequestedChoice::Whole(prompt) | RequestedChoice::Stream(prompt, _)) = &asked;
-        self.check_model(asker, prompt.wish.model.as_deref()).await?;
+        self.check_model(asker, prompt.model_hint.model.as_deref()).await?;
         match asked {
             RequestedChoice::Whole(prompt) => {
-                let asked = self.gateway.whole(asker, Mode::Assistant, prompt, ToolMode::WithTools);
+                let asked =
+                    self.gateway.answer_full(asker, Mode::Assistant, prompt, ToolMode::WithTools);
                 let answer = complete(asked.await?)?;
                 let protected = self.gateway.guardrail.protects(&asker);
                 Ok(ChatAnswer::Whole(if protected { marked(&answer) } else { answer }))
@@ -75,23 +76,23 @@ impl Chat {
 
 /// The answer as callers take it, if it is one: usage is told for all calls
 /// that it took.
-fn complete(whole: Whole) -> Result<Bytes, AssistantError> {
-    let Whole { body, mut ticket, spent } = whole;
+fn complete(whole: FullAnswer) -> Result<Bytes, AssistantError> {
+    let FullAnswer { body, mut ticket, spent } = whole;
     if !completion::has_message(&body) {
         tracing::warn!(
             upstream.model = ticket.target.model,
             "an upstream model sent an answer without a message"
         );
         // Who has told no usage, and said nothing, is owed nothing.
-        let told = ticket.meter.told.is_some();
+        let told = ticket.meter.reported.is_some();
         ticket.fail(if told { Billable::Something } else { Billable::Nothing });
         return Err(AssistantError::UpstreamFailed);
     }
-    ticket.end = End::Completed;
-    let body = mended_answer(unmarked(body));
+    ticket.end = CallEnd::Completed;
+    let body = normalize_answer(unmarked(body));
     let all = (spent != Usage::default()).then(|| spent.plus(&ticket.used()));
     let told = all.and_then(|it| completion::with_usage(&body, &it));
-    Ok(Nulls::default().left_out(told.unwrap_or(body)))
+    Ok(NullStripper::default().strip(told.unwrap_or(body)))
 }
 
 #[cfg(test)]

@@ -14,13 +14,13 @@ use crate::json::Key;
 use crate::messages;
 use crate::parameters;
 use crate::pieces::Pieces;
-use crate::prompt_body::{ModelHint, Prompt, unended};
+use crate::prompt_body::{ModelHint, UpstreamPrompt, strip_closing_bracket};
 use crate::refusal::Tools;
 use crate::tools::RequestTools;
 
 /// Members that may go upstream after messages and tools, in that order.
 /// Everything else, such as `user`, `store` and `metadata`, stays here.
-const FORWARDED: [&str; 12] = [
+const FORWARDED_KEYS: [&str; 12] = [
     "tool_choice",
     "parallel_tool_calls",
     "temperature",
@@ -36,10 +36,10 @@ const FORWARDED: [&str; 12] = [
 ];
 
 /// Of these, what makes no sense without tools, and is refused upstream.
-const FOR_TOOLS: [&str; 2] = ["tool_choice", "parallel_tool_calls"];
+const TOOL_KEYS: [&str; 2] = ["tool_choice", "parallel_tool_calls"];
 
 /// Members that are read, and not forwarded as they stand.
-const READ: [&str; 10] = [
+const PARSED_KEYS: [&str; 10] = [
     "messages",
     "tools",
     "stream",
@@ -54,19 +54,20 @@ const READ: [&str; 10] = [
 
 /// All that counts in a request; of other keys nothing is read.
 pub fn keys() -> impl Iterator<Item = &'static str> {
-    FORWARDED.into_iter().chain(READ)
+    FORWARDED_KEYS.into_iter().chain(PARSED_KEYS)
 }
 
 /// A request, by the form of its answer.
 pub(crate) enum RequestedChoice {
-    Whole(Prompt),
-    Stream(Prompt, UsageChunks),
+    Whole(UpstreamPrompt),
+    Stream(UpstreamPrompt, UsageChunks),
 }
 
 /// Reads the body of a request. Only its surface is parsed, in place: large
 /// contents are neither copied nor unescaped.
 pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
-    let request: Surface<'_> = serde_json::from_slice(body).map_err(|err| malformed(&err))?;
+    let request: RequestMembers<'_> =
+        serde_json::from_slice(body).map_err(|err| malformed(&err))?;
     let mut wrong = Vec::new();
     let mut spoken = messages::check(request.get("messages"), &mut wrong);
     let own = RequestTools::check(request.get("tools"), request.get("tool_choice"), &mut wrong);
@@ -82,10 +83,10 @@ pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
     if let Some(tools) = request.get("tools") {
         spoken.text.words.add(tools.get().as_bytes());
     }
-    let prompt = Prompt {
+    let prompt = UpstreamPrompt {
         messages: request.get("messages").map_or_else(Bytes::new, |it| array(body, it)),
         tool_list: request.get("tools").filter(|_| tools == Tools::Sent).map(|it| array(body, it)),
-        rest: rest(body, &request, tools),
+        rest: forwarded_members(body, &request, tools),
         text: spoken.text,
         tools,
         may_call: request.get("tool_choice").is_none_or(|it| it.get() == "\"auto\""),
@@ -94,7 +95,7 @@ pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
         hosted: own.hosted,
         max_output: parameters::cap(&|key| request.get(key)),
         effort: request.get("reasoning_effort").and_then(parameters::effort),
-        wish: ModelHint {
+        model_hint: ModelHint {
             model: request.get("model").and_then(parameters::name),
             persona_type: request.get("metadata").and_then(parameters::persona_type),
         },
@@ -107,15 +108,15 @@ pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
 
 /// An array of the request, without its last bracket.
 fn array(body: &Bytes, value: &RawValue) -> Bytes {
-    body.slice_ref(unended(value.get()).as_bytes())
+    body.slice_ref(strip_closing_bracket(value.get()).as_bytes())
 }
 
 /// Returns the other members to forward, each after its comma.
-fn rest(body: &Bytes, request: &Surface<'_>, tools: Tools) -> Vec<Bytes> {
+fn forwarded_members(body: &Bytes, request: &RequestMembers<'_>, tools: Tools) -> Vec<Bytes> {
     let mut pieces = Pieces::default();
-    for key in FORWARDED {
+    for key in FORWARDED_KEYS {
         if let Some(value) = request.get(key)
-            && (tools == Tools::Sent || !FOR_TOOLS.contains(&key))
+            && (tools == Tools::Sent || !TOOL_KEYS.contains(&key))
         {
             pieces.text(&format!(",\"{key}\":"));
             pieces.part(body, value.get());
@@ -140,9 +141,9 @@ pub(crate) fn malformed(err: &serde_json::Error) -> AssistantError {
 
 /// The members of a request that count for something; of two with the same
 /// key the last, and none that is null.
-struct Surface<'a>(Vec<(&'static str, &'a RawValue)>);
+struct RequestMembers<'a>(Vec<(&'static str, &'a RawValue)>);
 
-impl<'a> Surface<'a> {
+impl<'a> RequestMembers<'a> {
     fn get(&self, key: &str) -> Option<&'a RawValue> {
         let (_, value) = self.0.iter().find(|(it, _)| *it == key)?;
         (value.get() != "null").then_some(*value)
@@ -154,19 +155,19 @@ impl<'a> Surface<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Surface<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for RequestMembers<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
 
         impl<'de> Visitor<'de> for Reader {
-            type Value = Surface<'de>;
+            type Value = RequestMembers<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut surface = Surface(Vec::new());
+                let mut surface = RequestMembers(Vec::new());
                 while let Some(Key(key)) = map.next_key()? {
                     let known = keys().find(|it| *it == key);
                     match known {

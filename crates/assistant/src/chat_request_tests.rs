@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::ports::{CapName, OutputCap};
-use crate::prompt_body::Added;
+use crate::prompt_body::AddedMessages;
 
 fn ask(body: &str) -> Result<RequestedChoice, AssistantError> {
     parse(&Bytes::copy_from_slice(body.as_bytes()))
@@ -14,7 +14,7 @@ fn forwarded(body: &str) -> Value {
     let Ok(RequestedChoice::Whole(prompt) | RequestedChoice::Stream(prompt, _)) = ask(body) else {
         panic!("refused");
     };
-    let mut body = prompt.body(&Added::default());
+    let mut body = prompt.body(&AddedMessages::default());
     body.push(Bytes::from_static(b"}"));
     serde_json::from_slice(&body.concat()).unwrap()
 }
@@ -70,7 +70,7 @@ fn a_null_is_an_absent_key_and_no_tools_are_none() {
 #[test]
 fn a_type_of_persona_that_is_blank_is_the_general_one() {
     let of = |metadata: &str| match ask(&with(&format!(r#""metadata":{metadata}"#))) {
-        Ok(RequestedChoice::Whole(prompt)) => prompt.wish.persona_type,
+        Ok(RequestedChoice::Whole(prompt)) => prompt.model_hint.persona_type,
         _ => panic!("{metadata}"),
     };
 
@@ -183,8 +183,8 @@ fn large_parts_are_slices_of_the_request() {
     let within = body.as_ptr_range();
 
     let Ok(RequestedChoice::Whole(prompt)) = parse(&body) else { panic!("refused") };
-    let tokens = prompt.text.tokens(&crate::fakes::Quarters);
-    let pieces = prompt.body(&Added::default());
+    let tokens = prompt.text.tokens(&crate::fakes::QuarterTokens);
+    let pieces = prompt.body(&AddedMessages::default());
 
     let copied: usize =
         pieces.iter().filter(|it| !within.contains(&it.as_ptr())).map(Bytes::len).sum();

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 
 use super::*;
-use crate::catalogue::Catalogue;
+use crate::catalogue::ModelCatalogue;
 use crate::fakes::{Script, Surroundings, asker, not_ready, target};
 use crate::gateway::Status;
 use crate::ports::UpstreamError;
 use crate::rules::GroupRules;
 use crate::target::Target;
-use crate::usage::{Outcome, Usage};
+use crate::usage::{CallOutcome, Usage};
 
 const REQUEST: Bytes =
     Bytes::from_static(br#"{"messages":[{"role":"user","content":"12345678"}],"model":"other"}"#);
@@ -48,7 +48,7 @@ async fn its_usage_is_written_down_with_mode_and_model() {
         record.tokens,
         Usage { input: 3, cached_input: 0, output: 1, connector: 0, reasoning: 0 }
     );
-    assert_eq!((record.estimated, record.outcome), (false, Outcome::Completed));
+    assert_eq!((record.estimated, record.outcome), (false, CallOutcome::Completed));
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn an_answer_without_a_message_is_a_failure_that_costs_what_was_told() {
         ("<html>", None),
         ("{}", None),
         (r#"{"error":{"message":"x"}}"#, None),
-        (told, Some(Outcome::Failed)),
+        (told, Some(CallOutcome::Failed)),
     ] {
         let around = Surroundings::new(Script::Whole(body));
 
@@ -98,7 +98,7 @@ async fn a_caller_who_leaves_while_waiting_is_written_down() {
     drop(waiting);
 
     let [record] = around.noted().try_into().unwrap();
-    assert_eq!((record.outcome, record.estimated), (Outcome::Abandoned, true));
+    assert_eq!((record.outcome, record.estimated), (CallOutcome::Abandoned, true));
     assert_eq!(
         record.tokens,
         Usage { input: 6, cached_input: 0, output: 0, connector: 0, reasoning: 0 }
@@ -120,7 +120,7 @@ async fn a_stop_ends_the_waiting() {
 async fn without_a_model_there_is_no_call() {
     let around = Surroundings::new(Script::Silence);
     let gateway = around.gateway();
-    gateway.catalogue.set(Catalogue::default());
+    gateway.catalogue.set(ModelCatalogue::default());
 
     let outcome = Chat::new(gateway.clone()).answer(asker(), REQUEST).await;
 
@@ -144,7 +144,9 @@ async fn a_group_that_may_only_name_models_is_served_too() {
     let rules = GroupRules { models: vec!["a".to_owned()], ..GroupRules::default() };
     let gateway = Surroundings::new(Script::Silence).with_rules(rules).gateway();
     let entry = Target { id: Some("A".to_owned()), ..Target::clone(&target("m")) };
-    gateway.catalogue.set(Catalogue { entries: vec![Arc::new(entry)], ..Catalogue::default() });
+    gateway
+        .catalogue
+        .set(ModelCatalogue { entries: vec![Arc::new(entry)], ..ModelCatalogue::default() });
 
     let status = gateway.status(asker().group).await;
 

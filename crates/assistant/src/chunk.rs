@@ -6,7 +6,7 @@ use crate::usage_json;
 
 /// Treatment of an event.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum EventAction {
     /// It goes on as it came.
     Untouched,
     /// It goes on like this, in one event or two.
@@ -30,8 +30,8 @@ pub(crate) struct UsageChunk {
 
 /// An event, read.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Reading {
-    pub(crate) verdict: Verdict,
+pub(crate) struct ParsedEvent {
+    pub(crate) verdict: EventAction,
     pub(crate) usage: Option<UsageChunk>,
     /// Reason why the answer ends, if this event says that it does.
     pub(crate) ends: bool,
@@ -40,15 +40,15 @@ pub(crate) struct Reading {
     /// True if it is of an answer, and not only about one.
     pub(crate) answers: bool,
     /// Members of every chunk of the upstream, for our own chunks.
-    pub(crate) head: Option<Head>,
+    pub(crate) head: Option<ChunkHead>,
 }
 
 /// Members that every chunk of an answer has: members of an object, without
 /// braces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Head(String);
+pub(crate) struct ChunkHead(String);
 
-impl Head {
+impl ChunkHead {
     /// Of an answer whose upstream has said nothing of the kind.
     pub(crate) fn new(id: &str, created: i64, model: &str) -> Self {
         let (id, model) = (quoted(id), quoted(model));
@@ -89,8 +89,8 @@ impl Head {
 
 const HEAD: [&str; 5] = ["id", "object", "created", "model", "system_fingerprint"];
 
-impl Reading {
-    fn only(verdict: Verdict) -> Self {
+impl ParsedEvent {
+    fn from_action(verdict: EventAction) -> Self {
         let (ends, calls, answers) = (false, false, false);
         Self { verdict, usage: None, ends, calls, answers, head: None }
     }
@@ -101,53 +101,54 @@ impl Reading {
 /// Callers skip a chunk without `delta`, the reason for the end included, and
 /// count on an end that says nothing else; so an end gets an empty one, and
 /// what else it said goes before it.
-pub(crate) fn parse(json: &[u8]) -> Reading {
+pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
     let Ok(mut chunk) = serde_json::from_slice::<Members<'_>>(json) else {
-        return Reading::only(Verdict::Broken);
+        return ParsedEvent::from_action(EventAction::Broken);
     };
     if let Some(error) = chunk.get("error") {
-        return Reading::only(Verdict::Error(error.to_owned()));
+        return ParsedEvent::from_action(EventAction::Error(error.to_owned()));
     }
     let usage = take_usage(&mut chunk);
     if chunk.get("choices").is_none() && usage.is_none() {
-        return Reading::only(match complains(&chunk) {
-            Some(error) => Verdict::Error(error),
-            None => Verdict::Kept,
+        return ParsedEvent::from_action(match bare_error(&chunk) {
+            Some(error) => EventAction::Error(error),
+            None => EventAction::Kept,
         });
     }
     let choices = chunk.get("choices").unwrap_or("[]");
     let calls = choices.contains(r#""tool_calls""#);
     let Ok(mut choices) = serde_json::from_str::<Vec<Members<'_>>>(choices) else {
-        return Reading { usage, ..Reading::only(Verdict::Broken) };
+        return ParsedEvent { usage, ..ParsedEvent::from_action(EventAction::Broken) };
     };
-    if let Some(error) = choices.iter().find_map(failure) {
-        return Reading { usage, ..Reading::only(Verdict::Error(error)) };
+    if let Some(error) = choices.iter().find_map(choice_error) {
+        return ParsedEvent { usage, ..ParsedEvent::from_action(EventAction::Error(error)) };
     }
     let ends = choices.iter().any(|it| it.get("finish_reason").is_some());
     let before = choices.clone();
-    let mended = mend(&mut choices);
+    let mended = normalize_choices(&mut choices);
     let verdict = match (&mended, usage.is_some()) {
-        _ if choices.is_empty() && usage.is_some() => Verdict::Kept,
-        (Mended::Fine, false) => Verdict::Untouched,
-        (Mended::Fine, true) => Verdict::Rewritten(vec![chunk.to_json()]),
-        (Mended::Emptied, _) => Verdict::Rewritten(vec![with(&chunk, &choices)]),
-        (Mended::Split, _) => {
-            Verdict::Rewritten(vec![with(&chunk, &unended(before)), with(&chunk, &choices)])
-        }
+        _ if choices.is_empty() && usage.is_some() => EventAction::Kept,
+        (FinalDelta::Fine, false) => EventAction::Untouched,
+        (FinalDelta::Fine, true) => EventAction::Rewritten(vec![chunk.to_json()]),
+        (FinalDelta::Emptied, _) => EventAction::Rewritten(vec![with_choices(&chunk, &choices)]),
+        (FinalDelta::Split, _) => EventAction::Rewritten(vec![
+            with_choices(&chunk, &without_finish_reason(before)),
+            with_choices(&chunk, &choices),
+        ]),
     };
-    Reading {
+    ParsedEvent {
         verdict,
         usage,
         ends,
         calls,
         answers: !choices.is_empty(),
-        head: Head::from_members(&chunk),
+        head: ChunkHead::from_members(&chunk),
     }
 }
 
 /// The error that something is which is no part of an answer: some send theirs
 /// without calling it one, and whatever is in it is not for callers.
-fn complains(event: &Members<'_>) -> Option<String> {
+fn bare_error(event: &Members<'_>) -> Option<String> {
     let says = |key| event.get(key).is_some();
     let is = |key| event.get(key).is_some_and(|it| it.to_ascii_lowercase().contains("error"));
     let complains = ["message", "detail", "code", "errors"].into_iter().any(says);
@@ -156,12 +157,12 @@ fn complains(event: &Members<'_>) -> Option<String> {
 
 /// Returns the failure that a choice reports: some upstreams report it there,
 /// beside words that came before.
-fn failure(choice: &Members<'_>) -> Option<String> {
+fn choice_error(choice: &Members<'_>) -> Option<String> {
     let failed = choice.get("finish_reason") == Some(r#""error""#);
     choice.get("error").map(str::to_owned).or(failed.then(|| "{}".to_owned()))
 }
 
-enum Mended {
+enum FinalDelta {
     Fine,
     /// Ends have empty deltas now, and nothing was lost by that.
     Emptied,
@@ -171,22 +172,22 @@ enum Mended {
 
 /// Gives each choice that ends an empty delta, whatever it had, and each other
 /// one that has none, as where Azure tells of a filter alone.
-fn mend(choices: &mut [Members<'_>]) -> Mended {
-    let mut mended = Mended::Fine;
+fn normalize_choices(choices: &mut [Members<'_>]) -> FinalDelta {
+    let mut mended = FinalDelta::Fine;
     let bare =
         |it: &&mut Members<'_>| it.get("finish_reason").is_none() && it.get("delta").is_none();
     for choice in choices.iter_mut().filter(bare) {
         choice.set("delta", "{}".to_owned());
-        mended = Mended::Emptied;
+        mended = FinalDelta::Emptied;
     }
     for choice in choices.iter_mut().filter(|it| it.get("finish_reason").is_some()) {
         let delta = choice.get("delta").unwrap_or_default().trim();
         if delta == "{}" {
             continue;
         }
-        match (&mended, says_something(delta)) {
-            (_, true) => mended = Mended::Split,
-            (Mended::Fine, false) => mended = Mended::Emptied,
+        match (&mended, has_content(delta)) {
+            (_, true) => mended = FinalDelta::Split,
+            (FinalDelta::Fine, false) => mended = FinalDelta::Emptied,
             _ => {}
         }
         choice.set("delta", "{}".to_owned());
@@ -195,20 +196,20 @@ fn mend(choices: &mut [Members<'_>]) -> Mended {
 }
 
 /// Returns whether a delta holds more than a role and empty texts.
-fn says_something(delta: &str) -> bool {
+fn has_content(delta: &str) -> bool {
     let Ok(delta) = serde_json::from_str::<Members<'_>>(delta) else { return false };
     delta.iter().any(|(key, value)| key != "role" && !["null", r#""""#, "[]"].contains(&value))
 }
 
 /// Returns the choices without their end.
-fn unended(mut choices: Vec<Members<'_>>) -> Vec<Members<'_>> {
+fn without_finish_reason(mut choices: Vec<Members<'_>>) -> Vec<Members<'_>> {
     for choice in &mut choices {
         choice.remove("finish_reason");
     }
     choices
 }
 
-fn with(chunk: &Members<'_>, choices: &[Members<'_>]) -> String {
+fn with_choices(chunk: &Members<'_>, choices: &[Members<'_>]) -> String {
     let written: Vec<String> = choices.iter().map(Members::to_json).collect();
     let mut chunk = chunk.clone();
     chunk.set("choices", format!("[{}]", written.join(",")));
@@ -250,7 +251,7 @@ mod tests {
 
     fn rewritten(json: &str) -> String {
         match parse(json.as_bytes()).verdict {
-            Verdict::Rewritten(events) => events.join(" "),
+            EventAction::Rewritten(events) => events.join(" "),
             other => panic!("{other:?}"),
         }
     }
@@ -266,7 +267,7 @@ mod tests {
             r#"{"choices":[{"finish_reason":"stop","delta":{}}]}"#
         );
         let fine = br#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
-        assert_eq!((parse(fine).verdict, parse(fine).ends), (Verdict::Untouched, true));
+        assert_eq!((parse(fine).verdict, parse(fine).ends), (EventAction::Untouched, true));
     }
 
     #[test]
@@ -297,10 +298,10 @@ mod tests {
     fn usage_is_taken_out_of_a_chunk_that_says_more() {
         let json = r#"{"id":"c","choices":[{"delta":{"content":"x"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
 
-        let Reading { verdict, usage, .. } = parse(json.as_bytes());
+        let ParsedEvent { verdict, usage, .. } = parse(json.as_bytes());
 
         let left = r#"{"id":"c","choices":[{"delta":{"content":"x"}}]}"#;
-        assert_eq!(verdict, Verdict::Rewritten(vec![left.to_owned()]));
+        assert_eq!(verdict, EventAction::Rewritten(vec![left.to_owned()]));
         assert_eq!(
             usage.unwrap(),
             UsageChunk {
@@ -317,9 +318,9 @@ mod tests {
         let both =
             [r#"{"choices":[],"usage":{"input_tokens":3}}"#, r#"{"usage":{"input_tokens":3}}"#];
         for json in both {
-            let Reading { verdict, usage, .. } = parse(json.as_bytes());
+            let ParsedEvent { verdict, usage, .. } = parse(json.as_bytes());
 
-            assert_eq!((verdict, usage.unwrap().usage.input), (Verdict::Kept, 3));
+            assert_eq!((verdict, usage.unwrap().usage.input), (EventAction::Kept, 3));
         }
     }
 
@@ -327,16 +328,16 @@ mod tests {
     fn usage_that_tells_nothing_is_none() {
         let json = br#"{"choices":[{"delta":{}}],"usage":{}}"#;
 
-        assert_eq!((parse(json).verdict, parse(json).usage), (Verdict::Untouched, None));
+        assert_eq!((parse(json).verdict, parse(json).usage), (EventAction::Untouched, None));
     }
 
     #[test]
     fn an_error_is_told_from_one_that_is_null() {
         assert_eq!(
             parse(br#"{"error":{"message":"x"}}"#).verdict,
-            Verdict::Error(r#"{"message":"x"}"#.to_owned())
+            EventAction::Error(r#"{"message":"x"}"#.to_owned())
         );
-        assert_eq!(parse(br#"{"error":null,"choices":[]}"#).verdict, Verdict::Untouched);
+        assert_eq!(parse(br#"{"error":null,"choices":[]}"#).verdict, EventAction::Untouched);
     }
 
     #[test]
@@ -346,9 +347,9 @@ mod tests {
 
         assert_eq!(
             parse(error.as_bytes()).verdict,
-            Verdict::Error(r#"{"message":"x"}"#.to_owned())
+            EventAction::Error(r#"{"message":"x"}"#.to_owned())
         );
-        assert_eq!(parse(reason.as_bytes()).verdict, Verdict::Error("{}".to_owned()));
+        assert_eq!(parse(reason.as_bytes()).verdict, EventAction::Error("{}".to_owned()));
     }
 
     #[test]
@@ -359,21 +360,25 @@ mod tests {
             r#"{"type":"server_error"}"#,
             r#"{"choices":null,"code":7}"#,
         ] {
-            assert_eq!(parse(error.as_bytes()).verdict, Verdict::Error(error.to_owned()));
+            assert_eq!(parse(error.as_bytes()).verdict, EventAction::Error(error.to_owned()));
         }
     }
 
     #[test]
     fn what_says_nothing_of_an_answer_is_not_for_its_caller() {
         for json in ["{}", r#"{"type":"ping"}"#, r#"{"id":"c","choices":null}"#] {
-            assert_eq!(parse(json.as_bytes()), Reading::only(Verdict::Kept), "{json}");
+            assert_eq!(
+                parse(json.as_bytes()),
+                ParsedEvent::from_action(EventAction::Kept),
+                "{json}"
+            );
         }
     }
 
     #[test]
     fn what_is_no_chunk_is_broken() {
         for json in ["{", "[]", "1", r#"{"choices":7}"#, r#"{"choices":[1]}"#] {
-            assert_eq!(parse(json.as_bytes()).verdict, Verdict::Broken, "{json}");
+            assert_eq!(parse(json.as_bytes()).verdict, EventAction::Broken, "{json}");
         }
     }
 

@@ -49,13 +49,13 @@ struct Choice<'a> {
 }
 
 #[derive(Deserialize)]
-struct Message<'a> {
+struct AnswerMessage<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Part<'a> {
+struct ContentPart<'a> {
     #[serde(borrow)]
     r#type: Option<Cow<'a, str>>,
     text: Option<String>,
@@ -98,7 +98,7 @@ impl Completion {
 /// Reads an answer and its text; nothing if it is none.
 pub(crate) fn parse(body: &[u8]) -> Option<Completion> {
     let (message, finish_reason) = message(body)?;
-    let message: Message<'_> = serde_json::from_str(message).ok()?;
+    let message: AnswerMessage<'_> = serde_json::from_str(message).ok()?;
     let text = message.content.map_or_else(String::new, text_of);
     Some(Completion { text, finish_reason, usage: usage(body) })
 }
@@ -174,9 +174,9 @@ pub(crate) fn text(body: &[u8]) -> String {
 
 /// The text of a content that is a string or an array of parts.
 fn text_of(content: &RawValue) -> String {
-    let parts = |json| serde_json::from_str::<Vec<Part<'_>>>(json).unwrap_or_default();
+    let parts = |json| serde_json::from_str::<Vec<ContentPart<'_>>>(json).unwrap_or_default();
     serde_json::from_str(content.get()).unwrap_or_else(|_not_a_string| {
-        let is_text = |it: &Part<'_>| it.r#type.as_deref().is_none_or(|it| it == "text");
+        let is_text = |it: &ContentPart<'_>| it.r#type.as_deref().is_none_or(|it| it == "text");
         parts(content.get()).into_iter().filter(is_text).filter_map(|it| it.text).collect()
     })
 }

@@ -1,13 +1,13 @@
 //! Drafting the prompt of a template.
 
-use pia_kernel::characters;
+use pia_kernel::utf16_len;
 use serde_json::json;
 
 use crate::completion::{self, Completion};
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{AiCaller, Gateway, Whole};
-use crate::metered_call::End;
-use crate::prompt_body::Prompt;
+use crate::gateway::{AiCaller, FullAnswer, Gateway};
+use crate::metered_call::CallEnd;
+use crate::prompt_body::UpstreamPrompt;
 use crate::sample::Text;
 use crate::sanitise::{STYLE, clean, unfenced};
 use crate::target::Mode;
@@ -37,8 +37,8 @@ impl Drafting {
         description: &str,
     ) -> Result<String, AssistantError> {
         let prompt = ask(description)?;
-        let asked = self.gateway.whole(asker, Mode::Optimize, prompt, ToolMode::Plainly);
-        let Whole { body, mut ticket, .. } = asked.await?;
+        let asked = self.gateway.answer_full(asker, Mode::Optimize, prompt, ToolMode::Plainly);
+        let FullAnswer { body, mut ticket, .. } = asked.await?;
         let read = completion::parse(&body);
         let cut_off = read.as_ref().is_some_and(Completion::is_cut_off);
         let drafted = read
@@ -50,14 +50,14 @@ impl Drafting {
                 upstream.model = ticket.target.model,
                 "an upstream model drafted nothing, or not all of it"
             );
-            return Err(ticket.lacking(cut_off));
+            return Err(ticket.fail_incomplete(cut_off));
         };
-        ticket.end = End::Completed;
+        ticket.end = CallEnd::Completed;
         Ok(drafted)
     }
 }
 
-fn ask(description: &str) -> Result<Prompt, AssistantError> {
+fn ask(description: &str) -> Result<UpstreamPrompt, AssistantError> {
     let description = clean(description);
     let wrong = |code, message: String| {
         Err(AssistantError::Invalid(vec![Violation::new("styleDescription", code, message)]))
@@ -65,7 +65,7 @@ fn ask(description: &str) -> Result<Prompt, AssistantError> {
     if description.trim().is_empty() {
         return wrong("required", "The description is missing.".to_owned());
     }
-    if characters(&description) > MAX_DESCRIPTION_CHARS {
+    if utf16_len(&description) > MAX_DESCRIPTION_CHARS {
         let message =
             format!("The description must not be longer than {MAX_DESCRIPTION_CHARS} characters.");
         return wrong("too_long", message);
@@ -85,14 +85,14 @@ fn ask(description: &str) -> Result<Prompt, AssistantError> {
         { "role": "system", "content": system },
         { "role": "user", "content": user },
     ]);
-    Ok(Prompt::from_messages(&messages.to_string(), Text::from_words(&[&system, &user])))
+    Ok(UpstreamPrompt::from_messages(&messages.to_string(), Text::from_words(&[&system, &user])))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fakes::{Script, Surroundings, asker};
-    use crate::usage::Outcome;
+    use crate::usage::CallOutcome;
 
     async fn draft(
         answer: &'static str,
@@ -140,7 +140,7 @@ mod tests {
             let (drafted, around) = draft(answer, "x").await;
 
             assert_eq!(drafted, Err(AssistantError::UpstreamFailed));
-            assert_eq!(around.noted()[0].outcome, Outcome::Failed);
+            assert_eq!(around.noted()[0].outcome, CallOutcome::Failed);
         }
     }
 }

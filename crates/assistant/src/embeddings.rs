@@ -8,17 +8,17 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::admission::{Admitted, Wanted};
+use crate::admission::{AdmittedCall, CallRequest};
 use crate::attempts::AttemptOutcome;
 use crate::chat_request::malformed;
 use crate::completion;
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{AiCaller, Gateway, cost};
 use crate::keys::rest;
-use crate::metered_call::{Billable, End, MeteredCall};
+use crate::metered_call::{Billable, CallEnd, MeteredCall};
 use crate::ports::ChatCall;
 use crate::rates::{Micros, Rates};
-use crate::refusal::{Tools, explained};
+use crate::refusal::{Tools, explain_failure};
 use crate::route::may_choose;
 use crate::sample::Text;
 use crate::target::{Mode, Target};
@@ -89,7 +89,7 @@ impl Embeddings {
         let target = catalogue.embedder(&request.model);
         let target = target.filter(|_| may_choose(&rules, &request.model));
         let target = Arc::clone(target.ok_or(AssistantError::UnknownModel)?);
-        let wanted = Wanted {
+        let wanted = CallRequest {
             asker,
             mode: asker.mode.unwrap_or(Mode::Assistant),
             rules: &rules,
@@ -99,10 +99,10 @@ impl Embeddings {
             prompt: request.text,
             max_output: None,
         };
-        let Admitted { mut ticket, prompt: tokens, .. } = self.gateway.admit(wanted).await?;
+        let AdmittedCall { mut ticket, prompt: tokens, .. } = self.gateway.admit(wanted).await?;
         let patience = self.gateway.settings.get().max_wait;
-        match self.gateway.slot(&target, (asker.group, tokens), patience).await {
-            Ok(slot) => ticket.slot = Some(slot),
+        match self.gateway.acquire_permit(&target, (asker.group, tokens), patience).await {
+            Ok(slot) => ticket.permit = Some(slot),
             Err(crowded) => {
                 ticket.fail(Billable::Nothing);
                 return Err(crowded);
@@ -121,7 +121,7 @@ impl Embeddings {
     ) -> Result<Bytes, AssistantError> {
         let gateway = &self.gateway;
         let mut refused = AssistantError::NotConfigured;
-        for key in gateway.keys.order(&target.keys, gateway.waits.elapsed()) {
+        for key in gateway.keys.order(&target.keys, gateway.timer.elapsed()) {
             let call = ChatCall {
                 target: Arc::clone(target),
                 key: key.clone(),
@@ -142,12 +142,12 @@ impl Embeddings {
             };
             let outcome = AttemptOutcome::from_error(&err);
             gateway.attempts.count(target, outcome);
-            refused = explained(&err, Tools::None, target);
+            refused = explain_failure(&err, Tools::None, target);
             ticket.fail(cost(&err));
             if !outcome.blames_the_key() {
                 break;
             }
-            gateway.keys.rests(&key, gateway.waits.elapsed(), rest(&err));
+            gateway.keys.set_cooldown(&key, gateway.timer.elapsed(), rest(&err));
         }
         Err(refused)
     }
@@ -161,18 +161,18 @@ fn reserved(rates: Rates) -> Rates {
 
 /// The answer, if it is one. What the upstream told of its tokens is believed.
 fn complete(body: Bytes, mut ticket: MeteredCall) -> Result<Bytes, AssistantError> {
-    ticket.meter.told = completion::usage(&body);
+    ticket.meter.reported = completion::usage(&body);
     let vectors = serde_json::from_slice::<Vectors<'_>>(&body).ok();
     if vectors.is_none_or(|it| it.data.is_empty()) {
         tracing::warn!(
             upstream.model = ticket.target.model,
             "an upstream model sent an answer without vectors"
         );
-        let told = ticket.meter.told.is_some();
+        let told = ticket.meter.reported.is_some();
         ticket.fail(if told { Billable::Something } else { Billable::Nothing });
         return Err(AssistantError::UpstreamFailed);
     }
-    ticket.end = End::Completed;
+    ticket.end = CallEnd::Completed;
     Ok(body)
 }
 

@@ -3,13 +3,13 @@
 use pia_kernel::LiveSetting;
 
 use super::*;
-use crate::catalogue::Catalogue;
+use crate::catalogue::ModelCatalogue;
 use crate::error::AssistantError;
 use crate::fakes::{self, Script, Surroundings, asker};
 use crate::ports::UpstreamError;
 use crate::rules::{CreditLimits, GroupRules};
 use crate::surface::Surface;
-use crate::usage::Outcome;
+use crate::usage::CallOutcome;
 
 const ANSWER: &str = r#"{"object":"list","data":[{"embedding":[0.5],"index":0}],
     "usage":{"prompt_tokens":40,"total_tokens":40}}"#;
@@ -26,7 +26,8 @@ fn gateway(around: &Surroundings) -> Gateway {
         id: Some("small".to_owned()),
         ..Target::clone(&fakes::target("text-embedding")).with_key("second")
     };
-    let catalogue = Catalogue { embedders: vec![Arc::new(small)], ..Catalogue::default() };
+    let catalogue =
+        ModelCatalogue { embedders: vec![Arc::new(small)], ..ModelCatalogue::default() };
     Gateway { catalogue: LiveSetting::new(catalogue), ..around.gateway() }
 }
 
@@ -47,7 +48,7 @@ async fn a_request_goes_on_as_far_as_it_counts_and_its_answer_as_it_came() {
     let [record] = around.noted().try_into().unwrap();
     assert_eq!((record.model.as_str(), record.entry.as_deref()), ("text-embedding", Some("small")));
     assert_eq!((record.tokens.input, record.tokens.output), (40, 0));
-    assert_eq!((record.outcome, record.estimated), (Outcome::Completed, false));
+    assert_eq!((record.outcome, record.estimated), (CallOutcome::Completed, false));
 }
 
 #[tokio::test]

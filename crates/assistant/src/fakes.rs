@@ -4,7 +4,7 @@ mod frames;
 mod polled;
 mod tokens;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::{pending, poll_fn};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use pia_kernel::{GroupId, LiveSetting, Secret, SideEffects, Timestamp, Unavailab
 use pia_testkit::FixedClock;
 use serde_json::Value;
 
-use crate::catalogue::{Catalogue, SearchProvider};
+use crate::catalogue::{ModelCatalogue, SearchProvider};
 use crate::credits::{
     Admission, AdmissionRequest, CreditSettings, CreditStore, CreditWindows, Holder, Mismatch,
     ReservationGuard, ReservationLine, Settlement, SettlementSink, Weeks, Window,
@@ -27,7 +27,9 @@ use crate::credits::{
 use crate::gateway::{AiCaller, Gateway};
 use crate::guardrail::Guardrail;
 use crate::personas::NoPersonas;
-use crate::ports::{ChatCall, ChatUpstream, Frame, Frames, Timer, UpstreamError, UsageLog, Wait};
+use crate::ports::{
+    ChatCall, ChatUpstream, Frame, Frames, Timer, TimerFuture, UpstreamError, UsageLog,
+};
 use crate::rates::Micros;
 use crate::rules::{GroupRules, Rules};
 use crate::settings::Settings;
@@ -37,7 +39,7 @@ use crate::web_search::{SearchResult, WebSearch};
 
 pub(crate) use self::frames::{look, pass};
 pub(crate) use self::polled::not_ready;
-pub(crate) use self::tokens::{Letters, Quarters};
+pub(crate) use self::tokens::{CharTokens, QuarterTokens};
 
 pub(crate) fn target(model: &str) -> Arc<Target> {
     let target = Target::new(ProviderType::OpenAi, "https://models.example/v1", model);
@@ -126,22 +128,22 @@ impl Surroundings {
         Gateway {
             upstream: Arc::new(self.clone()),
             usage: Arc::new(self.clone()),
-            waits: Arc::new(self.clone()),
+            timer: Arc::new(self.clone()),
             clock: Arc::new(FixedClock(Timestamp::UNIX_EPOCH)),
-            catalogue: LiveSetting::new(Catalogue {
+            catalogue: LiveSetting::new(ModelCatalogue {
                 default: Some(target("m")),
-                ..Catalogue::default()
+                ..ModelCatalogue::default()
             }),
             settings: LiveSetting::new(Settings::default()),
             rules: Arc::new(self.clone()),
-            bank: Arc::new(self.clone()),
+            credit_store: Arc::new(self.clone()),
             credits: LiveSetting::new(CreditSettings::default()),
-            tokens: Arc::new(Quarters),
+            tokens: Arc::new(QuarterTokens),
             personas: Arc::new(NoPersonas),
             guardrail: Arc::new(self.clone()),
             search: Arc::new(self.clone()),
             keys: Arc::default(),
-            turnstile: Arc::default(),
+            upstream_limiter: Arc::default(),
             attempts: Arc::default(),
         }
     }
@@ -235,7 +237,7 @@ impl Surroundings {
         time.wakers.drain(..).for_each(Waker::wake);
     }
 
-    fn until(&self, reached: impl Fn(&Time) -> bool + Send + 'static) -> Wait {
+    fn until(&self, reached: impl Fn(&Time) -> bool + Send + 'static) -> TimerFuture {
         let this = self.clone();
         Box::pin(poll_fn(move |cx| {
             let mut time = this.0.time.lock().unwrap();
@@ -258,12 +260,12 @@ impl Timer for Surroundings {
         self.0.time.lock().unwrap().now
     }
 
-    fn pause(&self, delay: Duration) -> Wait {
+    fn pause(&self, delay: Duration) -> TimerFuture {
         let due = self.elapsed() + delay;
         self.until(move |time| time.now >= due)
     }
 
-    fn stop(&self) -> Wait {
+    fn stop(&self) -> TimerFuture {
         self.until(|time| time.stopping)
     }
 }
@@ -328,28 +330,26 @@ impl CreditStore for Surroundings {
         self.0.asked.lock().unwrap().push(ask);
         let mut books = self.0.books.lock().unwrap();
         let (weeks, now) = (Weeks::default(), Timestamp::UNIX_EPOCH);
-        let books = books.get_or_insert_with(|| CreditWindows {
-            windows: std::collections::BTreeMap::new(),
-            weeks,
-            now,
-        });
+        let books =
+            books.get_or_insert_with(|| CreditWindows { windows: BTreeMap::new(), weeks, now });
         for key in ask.holder.windows() {
             books.windows.entry(key).or_insert_with(|| Window::new(key));
         }
         Ok(match books.admit(&ask) {
             Ok(grant) => {
-                let hold = ReservationGuard::new(
-                    uuid::Uuid::now_v7(),
-                    grant.parts,
-                    Arc::new(self.clone()),
-                );
-                Admission::Granted { hold, output: grant.output, short: grant.short }
+                let (id, sink) = (uuid::Uuid::now_v7(), Arc::new(self.clone()));
+                let reservation = ReservationGuard::new(id, grant.parts, sink);
+                Admission::Granted {
+                    reservation,
+                    output: grant.output,
+                    truncation_cause: grant.truncation_cause,
+                }
             }
             Err(refusal) => Admission::Refused(refusal),
         })
     }
 
-    async fn books(&self, _: Holder) -> Result<CreditWindows, Unavailable> {
+    async fn load_windows(&self, _: Holder) -> Result<CreditWindows, Unavailable> {
         panic!("the gateway looks at no books")
     }
 
@@ -362,7 +362,7 @@ impl CreditStore for Surroundings {
         panic!("the gateway gives no credits")
     }
 
-    async fn check(&self) -> Result<Vec<Mismatch>, Unavailable> {
+    async fn find_mismatches(&self) -> Result<Vec<Mismatch>, Unavailable> {
         panic!("the gateway checks nothing")
     }
 }
@@ -385,7 +385,7 @@ impl ChatUpstream for Surroundings {
         }
     }
 
-    async fn whole(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
+    async fn complete(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
         match self.next(call) {
             Script::Whole(body) => Ok(Bytes::from_static(body.as_bytes())),
             Script::Fails(err) => Err(err),
@@ -395,6 +395,6 @@ impl ChatUpstream for Surroundings {
     }
 
     async fn embed(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
-        self.whole(call).await
+        self.complete(call).await
     }
 }

@@ -10,13 +10,13 @@ use crate::address::is_address;
 use crate::json::Key;
 
 /// Maximum depth of the search in a part; anything deeper counts as an address.
-const DEEPEST: u8 = 8;
+const MAX_DEPTH: u8 = 8;
 /// No address is longer, in bytes of JSON.
 const MAX_URL_BYTES: usize = 8 * 1024;
 /// So much of a longer text is looked at.
-const BEGINNING: usize = 256;
+const CHECKED_PREFIX_BYTES: usize = 256;
 /// Keys whose values are texts, whatever they contain.
-const TEXTS: [&str; 2] = ["text", "filename"];
+const TEXT_KEYS: [&str; 2] = ["text", "filename"];
 /// Longer keys are not repeated to who sent them.
 const MAX_KEY_BYTES: usize = 40;
 
@@ -26,14 +26,14 @@ const MAX_KEY_BYTES: usize = 40;
 /// Readers differ in which of two equal keys they take, and some take keys in
 /// any case, so all are looked at. Nothing of the value is kept or copied.
 pub(crate) fn address(key: &str, value: &RawValue) -> Option<String> {
-    in_member(key, value, DEEPEST)
+    in_member(key, value, MAX_DEPTH)
 }
 
 fn in_member(key: &str, value: &RawValue, depth: u8) -> Option<String> {
-    if TEXTS.iter().any(|it| it.eq_ignore_ascii_case(key)) {
+    if TEXT_KEYS.iter().any(|it| it.eq_ignore_ascii_case(key)) {
         return None;
     }
-    let inner = in_value(value, Named::by(key), depth)?;
+    let inner = in_value(value, AddressRule::by(key), depth)?;
     let is_plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
     let plain = key.len() <= MAX_KEY_BYTES && key.bytes().all(is_plain);
     Some(format!("{}{inner}", if plain { key } else { "?" }))
@@ -41,12 +41,12 @@ fn in_member(key: &str, value: &RawValue, depth: u8) -> Option<String> {
 
 /// Meaning of the texts under a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Named {
+enum AddressRule {
     Always,
     IfTheyLookSo,
 }
 
-impl Named {
+impl AddressRule {
     fn by(key: &str) -> Self {
         let key = key.to_ascii_lowercase();
         let always = key.ends_with("url") || key.ends_with("uri");
@@ -54,11 +54,11 @@ impl Named {
     }
 }
 
-fn in_value(value: &RawValue, named: Named, depth: u8) -> Option<String> {
+fn in_value(value: &RawValue, named: AddressRule, depth: u8) -> Option<String> {
     match value.get().as_bytes().first() {
-        Some(b'"') => leads_elsewhere(value.get(), named).then(String::new),
+        Some(b'"') => is_remote_address(value.get(), named).then(String::new),
         Some(b'{' | b'[') => match depth.checked_sub(1) {
-            Some(depth) => Inside { named, depth }.deserialize(value).unwrap_or_default(),
+            Some(depth) => AddressVisitor { named, depth }.deserialize(value).unwrap_or_default(),
             None => Some(String::new()),
         },
         _ => None,
@@ -66,12 +66,12 @@ fn in_value(value: &RawValue, named: Named, depth: u8) -> Option<String> {
 }
 
 /// Looks through an object or an array.
-struct Inside {
-    named: Named,
+struct AddressVisitor {
+    named: AddressRule,
     depth: u8,
 }
 
-impl<'de> DeserializeSeed<'de> for Inside {
+impl<'de> DeserializeSeed<'de> for AddressVisitor {
     type Value = Option<String>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -79,7 +79,7 @@ impl<'de> DeserializeSeed<'de> for Inside {
     }
 }
 
-impl<'de> Visitor<'de> for Inside {
+impl<'de> Visitor<'de> for AddressVisitor {
     type Value = Option<String>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -110,13 +110,13 @@ impl<'de> Visitor<'de> for Inside {
 }
 
 /// Tells whether a JSON string is an address of something elsewhere.
-fn leads_elsewhere(json: &str, named: Named) -> bool {
+fn is_remote_address(json: &str, named: AddressRule) -> bool {
     if is_data(json.get(1..).unwrap_or_default()) {
         return false;
     }
-    let is_named = |text: &str| named == Named::Always || is_address(text);
+    let is_named = |text: &str| named == AddressRule::Always || is_address(text);
     if json.len() > MAX_URL_BYTES {
-        let start = beginning(json);
+        let start = decode_prefix(json);
         return is_named(&start) && !is_data(&start);
     }
     let Ok(text) = serde_json::from_str::<Cow<'_, str>>(json) else { return true };
@@ -130,8 +130,8 @@ fn is_data(text: &str) -> bool {
 
 /// Returns the start of a long JSON string. An escape that would be cut is left
 /// out.
-fn beginning(json: &str) -> String {
-    let mut cuts = (0..16).filter_map(|less| json.get(..BEGINNING - less));
+fn decode_prefix(json: &str) -> String {
+    let mut cuts = (0..16).filter_map(|less| json.get(..CHECKED_PREFIX_BYTES - less));
     let read = |start: &str| serde_json::from_str(&format!("{start}\"")).ok();
     cuts.find_map(read).unwrap_or_default()
 }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::answer::{ChatStream, UsageChunks};
 use crate::attempts::Attempts;
-use crate::catalogue::Catalogue;
+use crate::catalogue::ModelCatalogue;
 use crate::completion;
 use crate::credits::{CreditSettings, CreditStore};
 use crate::error::AssistantError;
@@ -20,15 +20,15 @@ use crate::guardrail::Guardrail;
 use crate::keys::KeyHealth;
 use crate::metered_call::{Billable, MeteredCall};
 use crate::personas::Personas;
-use crate::ports::{ChatUpstream, Timer, Tokens, UpstreamError, UsageLog};
-use crate::prompt_body::Prompt;
+use crate::ports::{ChatUpstream, Timer, TokenCounter, UpstreamError, UsageLog};
+use crate::prompt_body::UpstreamPrompt;
 use crate::route::{choices, embedders, modes};
 use crate::rules::{ApiKeyBudget, Rules};
 use crate::settings::Settings;
 use crate::surface::Surface;
 use crate::target::{Mode, Target};
 use crate::turn::{ToolMode, Turn};
-use crate::upstream_limiter::{Crowded, Permit, UpstreamLimiter};
+use crate::upstream_limiter::{LimitReached, Permit, UpstreamLimiter};
 use crate::usage::Usage;
 use crate::web_search::WebSearch;
 
@@ -67,21 +67,21 @@ pub struct Gateway {
     /// Log of usage.
     pub usage: Arc<dyn UsageLog>,
     /// Timer of streams.
-    pub waits: Arc<dyn Timer>,
+    pub timer: Arc<dyn Timer>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Catalogue of models.
-    pub catalogue: LiveSetting<Catalogue>,
+    pub catalogue: LiveSetting<ModelCatalogue>,
     /// Operator's settings.
     pub settings: LiveSetting<Settings>,
     /// Rules of groups for their members' calls.
     pub rules: Arc<dyn Rules>,
     /// Store of credits.
-    pub bank: Arc<dyn CreditStore>,
+    pub credit_store: Arc<dyn CreditStore>,
     /// Operator's settings of credits.
     pub credits: LiveSetting<CreditSettings>,
     /// Counter of tokens that no upstream reports.
-    pub tokens: Arc<dyn Tokens>,
+    pub tokens: Arc<dyn TokenCounter>,
     /// Grants of personas.
     pub personas: Arc<dyn Personas>,
     /// Marking of answers given under protection.
@@ -91,13 +91,13 @@ pub struct Gateway {
     /// Health of upstream keys.
     pub keys: Arc<KeyHealth>,
     /// Lets calls to upstreams as much may be asked of them.
-    pub turnstile: Arc<UpstreamLimiter>,
+    pub upstream_limiter: Arc<UpstreamLimiter>,
     /// Counters of attempts.
     pub attempts: Arc<Attempts>,
 }
 
 /// A whole answer, and what it cost.
-pub(crate) struct Whole {
+pub(crate) struct FullAnswer {
     pub(crate) body: Bytes,
     /// Of the last call that it took.
     pub(crate) ticket: MeteredCall,
@@ -150,42 +150,42 @@ impl Gateway {
 
     /// Waits for room at an upstream, so long at most, for a call of a group
     /// with so many tokens.
-    pub(crate) async fn slot(
+    pub(crate) async fn acquire_permit(
         &self,
         target: &Target,
         asked: (GroupId, i64),
         patience: Duration,
     ) -> Result<Permit, AssistantError> {
-        let entering = self.turnstile.enter(target, asked, patience, &self.waits);
+        let entering = self.upstream_limiter.acquire(target, asked, patience, &self.timer);
         match self.unless_stopped(entering).await {
             None => Err(AssistantError::Stopping),
             Some(Ok(slot)) => Ok(slot),
-            Some(Err(Crowded { retry_after })) => Err(AssistantError::Crowded { retry_after }),
+            Some(Err(LimitReached { retry_after })) => Err(AssistantError::Crowded { retry_after }),
         }
     }
 
     /// Waits for a whole answer, and does meanwhile what the model calls for.
     /// The ticket is still open: whether the answer is one is for the caller
     /// to find out.
-    pub(crate) async fn whole(
+    pub(crate) async fn answer_full(
         &self,
         asker: AiCaller,
         otherwise: Mode,
-        prompt: Prompt,
+        prompt: UpstreamPrompt,
         served: ToolMode,
-    ) -> Result<Whole, AssistantError> {
+    ) -> Result<FullAnswer, AssistantError> {
         let mut turn = Turn::begin(self.clone(), asker, otherwise, prompt, served).await?;
         loop {
             let (body, ticket) = turn.whole().await?;
             let called = turn.has_tools().then(|| completion::calls(&body)).flatten();
             let Some((calls, text)) = called else {
-                return Ok(Whole { body, ticket, spent: turn.spent });
+                return Ok(FullAnswer { body, ticket, spent: turn.previous_usage });
             };
             let (ours, theirs): (Vec<_>, Vec<_>) =
                 calls.into_iter().partition(|it| turn.is_ours(&it.name));
-            if ours.is_empty() || !theirs.is_empty() || !turn.goes_on() {
+            if ours.is_empty() || !theirs.is_empty() || !turn.has_rounds_left() {
                 let body = completion::with_calls(&body, &theirs).unwrap_or(body);
-                return Ok(Whole { body, ticket, spent: turn.spent });
+                return Ok(FullAnswer { body, ticket, spent: turn.previous_usage });
             }
             turn.settle(ticket);
             turn.serve(ours, &text).await;
@@ -197,7 +197,7 @@ impl Gateway {
         &self,
         asker: AiCaller,
         otherwise: Mode,
-        prompt: Prompt,
+        prompt: UpstreamPrompt,
         (served, usage): (ToolMode, UsageChunks),
     ) -> Result<ChatStream, AssistantError> {
         let tools = prompt.tools;
@@ -213,7 +213,7 @@ impl Gateway {
 
     pub(crate) async fn unless_stopped<F: Future>(&self, work: F) -> Option<F::Output> {
         let mut work = pin!(work);
-        let mut stop = self.waits.stop();
+        let mut stop = self.timer.stop();
         poll_fn(|cx| match work.as_mut().poll(cx) {
             Poll::Ready(done) => Poll::Ready(Some(done)),
             Poll::Pending => stop.as_mut().poll(cx).map(|()| None),

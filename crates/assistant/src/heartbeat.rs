@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::ports::{Timer, Wait};
+use crate::ports::{Timer, TimerFuture};
 
 /// Beats after an interval without a word.
 ///
@@ -14,7 +14,7 @@ pub(crate) struct Heartbeat {
     waits: Arc<dyn Timer>,
     interval: Duration,
     last: Duration,
-    timer: Option<Wait>,
+    timer: Option<TimerFuture>,
 }
 
 impl Heartbeat {

@@ -80,22 +80,22 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 }
 
 /// The first elements of an array, and how many it has.
-pub(crate) struct Elements<'a> {
+pub(crate) struct ArrayElements<'a> {
     pub(crate) first: Vec<&'a RawValue>,
     pub(crate) count: usize,
 }
 
-impl Elements<'_> {
+impl ArrayElements<'_> {
     /// So many are kept; no request needs more messages or tools.
     pub(crate) const MAX_LEN: usize = 2000;
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Elements<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for ArrayElements<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Reader;
 
         impl<'de> Visitor<'de> for Reader {
-            type Value = Elements<'de>;
+            type Value = ArrayElements<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an array")
@@ -103,7 +103,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Elements<'a> {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let mut first = Vec::new();
-                while first.len() < Elements::MAX_LEN
+                while first.len() < ArrayElements::MAX_LEN
                     && let Some(element) = seq.next_element()?
                 {
                     first.push(element);
@@ -112,7 +112,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Elements<'a> {
                 while seq.next_element::<IgnoredAny>()?.is_some() {
                     count += 1;
                 }
-                Ok(Elements { first, count })
+                Ok(ArrayElements { first, count })
             }
         }
 

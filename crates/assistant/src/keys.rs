@@ -10,7 +10,7 @@ use pia_kernel::Secret;
 use crate::ports::UpstreamError;
 
 /// For how long a key rests whose upstream says nothing of it.
-const REST: Duration = Duration::from_secs(30);
+const DEFAULT_COOLDOWN: Duration = Duration::from_secs(30);
 /// For how long at most, whatever its upstream says.
 const MAX_COOLDOWN: Duration = Duration::from_mins(10);
 
@@ -19,11 +19,11 @@ const MAX_COOLDOWN: Duration = Duration::from_mins(10);
 #[derive(Debug, Default)]
 pub struct KeyHealth {
     hasher: RandomState,
-    known: Mutex<Known>,
+    known: Mutex<KeyStates>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KeyStates {
     /// The hash of a key, and until when it rests.
     resting: HashMap<u64, Duration>,
     turn: usize,
@@ -49,8 +49,13 @@ impl KeyHealth {
     }
 
     /// A key was refused, or has too much to do.
-    pub(crate) fn rests(&self, key: &Secret<String>, now: Duration, how_long: Option<Duration>) {
-        let until = now + how_long.unwrap_or(REST).min(MAX_COOLDOWN);
+    pub(crate) fn set_cooldown(
+        &self,
+        key: &Secret<String>,
+        now: Duration,
+        how_long: Option<Duration>,
+    ) {
+        let until = now + how_long.unwrap_or(DEFAULT_COOLDOWN).min(MAX_COOLDOWN);
         let hash = self.hash(key);
         self.lock().resting.insert(hash, until);
     }
@@ -60,7 +65,7 @@ impl KeyHealth {
     }
 
     /// Nothing in here panics half-way, so that a poisoned lock is still good.
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, KeyStates> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -101,12 +106,12 @@ mod tests {
     #[test]
     fn one_that_rests_comes_last_until_it_has_rested() {
         let (health, keys) = (KeyHealth::default(), keys(&["a", "b"]));
-        health.rests(&Secret::new("a".to_owned()), NOW, None);
+        health.set_cooldown(&Secret::new("a".to_owned()), NOW, None);
 
         for _ in 0..4 {
             assert_eq!(order(&health, &keys, NOW), ["b", "a"]);
         }
-        let rested = NOW + REST;
+        let rested = NOW + DEFAULT_COOLDOWN;
         let first: Vec<_> = (0..2).map(|_| order(&health, &keys, rested)[0].clone()).collect();
         assert!(first.contains(&"a".to_owned()), "{first:?}");
     }
@@ -114,7 +119,8 @@ mod tests {
     #[test]
     fn of_those_that_rest_the_first_to_be_rested_is_tried_first_and_none_rests_long() {
         let (health, keys) = (KeyHealth::default(), keys(&["a", "b"]));
-        let rest = |key: &str, long| health.rests(&Secret::new(key.to_owned()), NOW, Some(long));
+        let rest =
+            |key: &str, long| health.set_cooldown(&Secret::new(key.to_owned()), NOW, Some(long));
         rest("a", Duration::MAX);
         rest("b", Duration::from_secs(5));
 

@@ -60,7 +60,7 @@ mod web_search;
 
 pub use answer::ChatStream;
 pub use attempts::{AttemptOutcome, Attempts};
-pub use catalogue::{Catalogue, SearchDepth, SearchProvider};
+pub use catalogue::{ModelCatalogue, SearchDepth, SearchProvider};
 pub use chat::{Chat, ChatAnswer};
 pub use chat_request::keys as chat_request_keys;
 #[cfg(feature = "mock")]
@@ -80,11 +80,11 @@ pub use keys::KeyHealth;
 pub use optimize::{Optimize, OptimizeRequest, Optimized};
 pub use personas::{GrantedPersona, NoPersonas, Personas};
 pub use ports::{
-    CapName, ChatCall, ChatUpstream, Frame, Frames, OutputCap, Timer, Tokens, UpstreamError,
-    UsageLog, Wait,
+    CapName, ChatCall, ChatUpstream, Frame, Frames, OutputCap, Timer, TimerFuture, TokenCounter,
+    UpstreamError, UsageLog,
 };
 #[cfg(feature = "mock")]
-pub use ports::{MockChatUpstream, MockTokens, MockUsageLog};
+pub use ports::{MockChatUpstream, MockTokenCounter, MockUsageLog};
 pub use rates::{Micros, Rates};
 pub use route::DEFAULT_MODEL;
 #[cfg(feature = "mock")]
@@ -96,7 +96,7 @@ pub use target::{Addresses, Mode, Protection, ProviderType, ReasoningEffort, SAM
 pub use templates::{Template, templates};
 pub use tools::UpstreamTool;
 pub use upstream_limiter::UpstreamLimiter;
-pub use usage::{Outcome, Usage, UsageRecord};
+pub use usage::{CallOutcome, Usage, UsageRecord};
 #[cfg(feature = "mock")]
 pub use web_search::MockWebSearch;
 pub use web_search::{NoSearch, SearchResult, WebSearch};

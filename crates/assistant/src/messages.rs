@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::error::Violation;
 use crate::fetched::address;
-use crate::json::{Elements, Key};
+use crate::json::{ArrayElements, Key};
 use crate::sample::Text;
 
 /// A request that is wrong everywhere is told so this often.
@@ -17,9 +17,9 @@ pub(crate) const MAX_VIOLATIONS: usize = 20;
 const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
 /// Rough cost of an image in tokens, whatever its bytes.
-const TOKENS_OF_AN_IMAGE: i64 = 1000;
+const TOKENS_PER_IMAGE: i64 = 1000;
 /// About so many bytes of a file or a recording, written in base64, make a token.
-const BYTES_OF_A_MEDIA_TOKEN: usize = 32;
+const MEDIA_BYTES_PER_TOKEN: usize = 32;
 /// Beyond this a text is not unescaped only to be counted.
 const MAX_UNESCAPED_BYTES: usize = 1024 * 1024;
 /// Tokens around each message.
@@ -27,7 +27,7 @@ const TOKENS_OF_A_MESSAGE: i64 = 4;
 
 /// Results of checking messages.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Spoken {
+pub(crate) struct CheckedMessages {
     /// Text by which their tokens are counted.
     pub(crate) text: Text,
     /// True if there are pictures among them.
@@ -38,21 +38,21 @@ pub(crate) struct Spoken {
 }
 
 /// Checks the messages, and gathers what their tokens are counted by.
-pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> Spoken {
-    let mut spoken = Spoken::default();
+pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> CheckedMessages {
+    let mut spoken = CheckedMessages::default();
     let Some(messages) = messages else {
         wrong.push(Violation::new("messages", "required", "The messages are missing."));
         return spoken;
     };
-    let Ok(Elements { first, count }) = serde_json::from_str(messages.get()) else {
+    let Ok(ArrayElements { first, count }) = serde_json::from_str(messages.get()) else {
         wrong.push(Violation::new("messages", "invalid_type", "The messages must be an array."));
         return spoken;
     };
     if count == 0 {
         wrong.push(Violation::new("messages", "empty", "There must be at least one message."));
     }
-    if count > Elements::MAX_LEN {
-        let message = format!("There must not be more than {} messages.", Elements::MAX_LEN);
+    if count > ArrayElements::MAX_LEN {
+        let message = format!("There must not be more than {} messages.", ArrayElements::MAX_LEN);
         wrong.push(Violation::new("messages", "too_many", message));
         return spoken;
     }
@@ -77,7 +77,7 @@ struct Message<'a> {
 }
 
 /// Other members of a message, none of which is fetched.
-const SAID: [&str; 7] = [
+const UNFETCHED_MEMBERS: [&str; 7] = [
     "name",
     "tool_call_id",
     "function_call",
@@ -106,7 +106,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
                         "content" => (1, &mut message.content),
                         "tool_calls" => (2, &mut message.tool_calls),
                         key => {
-                            if message.address.is_none() && !SAID.contains(&key) {
+                            if message.address.is_none() && !UNFETCHED_MEMBERS.contains(&key) {
                                 message.address = address(key, value);
                             }
                             continue;
@@ -126,7 +126,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
     }
 }
 
-fn check_message(at: usize, json: &RawValue, spoken: &mut Spoken, wrong: &mut Vec<Violation>) {
+fn check_message(
+    at: usize,
+    json: &RawValue,
+    spoken: &mut CheckedMessages,
+    wrong: &mut Vec<Violation>,
+) {
     let Ok(message) = serde_json::from_str::<Message<'_>>(json.get()) else {
         let message = "A message must be an object with each key once.";
         wrong.push(Violation::new(format!("messages[{at}]"), "invalid_type", message));
@@ -175,7 +180,7 @@ impl Content<'_> {
     fn add(&mut self, content: &RawValue) -> bool {
         match content.get().as_bytes().first() {
             Some(b'"') => add_words(content.get(), self.text),
-            Some(b'[') => return PartsInto(self).deserialize(content).is_ok(),
+            Some(b'[') => return PartsVisitor(self).deserialize(content).is_ok(),
             _ => return false,
         }
         true
@@ -188,9 +193,9 @@ impl Content<'_> {
             return;
         }
         let tokens = if is("image_url") {
-            TOKENS_OF_AN_IMAGE
+            TOKENS_PER_IMAGE
         } else if is("file") || is("input_audio") {
-            i64::try_from(value.get().len() / BYTES_OF_A_MEDIA_TOKEN).unwrap_or(i64::MAX)
+            i64::try_from(value.get().len() / MEDIA_BYTES_PER_TOKEN).unwrap_or(i64::MAX)
         } else {
             if is("text") {
                 add_words(value.get(), self.text);
@@ -212,9 +217,9 @@ fn add_words(json: &str, text: &mut Text) {
 }
 
 /// Adds an array of parts, of which none is kept.
-struct PartsInto<'p, 't>(&'p mut Content<'t>);
+struct PartsVisitor<'p, 't>(&'p mut Content<'t>);
 
-impl<'de> DeserializeSeed<'de> for PartsInto<'_, '_> {
+impl<'de> DeserializeSeed<'de> for PartsVisitor<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -222,7 +227,7 @@ impl<'de> DeserializeSeed<'de> for PartsInto<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for PartsInto<'_, '_> {
+impl<'de> Visitor<'de> for PartsVisitor<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -231,7 +236,7 @@ impl<'de> Visitor<'de> for PartsInto<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         let mut at = 0;
-        while seq.next_element_seed(PartInto(&mut *self.0, at))?.is_some() {
+        while seq.next_element_seed(PartVisitor(&mut *self.0, at))?.is_some() {
             at += 1;
         }
         Ok(())
@@ -239,9 +244,9 @@ impl<'de> Visitor<'de> for PartsInto<'_, '_> {
 }
 
 /// Adds one part, by its number.
-struct PartInto<'p, 't>(&'p mut Content<'t>, usize);
+struct PartVisitor<'p, 't>(&'p mut Content<'t>, usize);
 
-impl<'de> DeserializeSeed<'de> for PartInto<'_, '_> {
+impl<'de> DeserializeSeed<'de> for PartVisitor<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -249,7 +254,7 @@ impl<'de> DeserializeSeed<'de> for PartInto<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for PartInto<'_, '_> {
+impl<'de> Visitor<'de> for PartVisitor<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -271,13 +276,13 @@ impl<'de> Visitor<'de> for PartInto<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fakes::Letters;
+    use crate::fakes::CharTokens;
 
     fn checked(json: &str) -> (i64, Vec<(String, &'static str)>) {
         let mut wrong = Vec::new();
         let raw: &RawValue = serde_json::from_str(json).unwrap();
         let spoken = check(Some(raw), &mut wrong);
-        (spoken.text.tokens(&Letters), wrong.into_iter().map(|it| (it.field, it.code)).collect())
+        (spoken.text.tokens(&CharTokens), wrong.into_iter().map(|it| (it.field, it.code)).collect())
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use crate::ports::Tokens;
+use crate::ports::TokenCounter;
 use crate::sample::{Sample, Text};
 use crate::usage::Usage;
 
@@ -13,19 +13,19 @@ const TEXTS: [&[u8]; 4] =
 /// Length of a prompt. It is counted where something depends on it, and
 /// otherwise only if nobody has reported it in the end.
 #[derive(Debug)]
-pub(crate) enum Prompt {
+pub(crate) enum PromptTokens {
     Counted(i64),
     Text(Text),
 }
 
-impl Default for Prompt {
+impl Default for PromptTokens {
     fn default() -> Self {
         Self::Counted(0)
     }
 }
 
-impl Prompt {
-    fn tokens(&self, tokens: &dyn Tokens) -> i64 {
+impl PromptTokens {
+    fn tokens(&self, tokens: &dyn TokenCounter) -> i64 {
         match self {
             Self::Counted(count) => *count,
             Self::Text(text) => text.tokens(tokens),
@@ -36,23 +36,23 @@ impl Prompt {
 /// Reported or estimated tokens of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
-    prompt: Prompt,
+    prompt: PromptTokens,
     /// Number of events that came, each of which carries a token at least.
     pub(crate) events: i64,
     /// Last report of the upstream, which reports sums.
-    pub(crate) told: Option<Usage>,
+    pub(crate) reported: Option<Usage>,
     /// The beginning of what was written, and how much it was.
-    written: Sample,
+    output_sample: Sample,
 }
 
 impl Meter {
     /// One that nothing has come for yet.
-    pub(crate) fn of_prompt(prompt: Prompt) -> Self {
+    pub(crate) fn of_prompt(prompt: PromptTokens) -> Self {
         Self { prompt, ..Self::default() }
     }
 
     /// Counts chunks that went by.
-    pub(crate) fn passed(&mut self, chunks: &[u8], events: u32) {
+    pub(crate) fn count_chunks(&mut self, chunks: &[u8], events: u32) {
         self.events += i64::from(events);
         for key in TEXTS {
             for at in memmem::find_iter(chunks, key) {
@@ -60,31 +60,31 @@ impl Meter {
                 let value =
                     after.trim_ascii_start().strip_prefix(b":").map(<[u8]>::trim_ascii_start);
                 if let Some(text) = value.and_then(|it| it.strip_prefix(b"\"")) {
-                    self.written.add(string(text));
+                    self.output_sample.add(string(text));
                 }
             }
         }
     }
 
     /// Counts a text that came whole.
-    pub(crate) fn wrote(&mut self, text: &str) {
-        self.written.add(text.as_bytes());
+    pub(crate) fn count_text(&mut self, text: &str) {
+        self.output_sample.add(text.as_bytes());
     }
 
     /// Returns whether no word came, of an answer, of thoughts, or of a call's
     /// arguments.
     pub(crate) fn is_wordless(&self) -> bool {
-        self.written.is_empty()
+        self.output_sample.is_empty()
     }
 
     /// Returns whether anything came.
     pub(crate) fn is_silent(&self) -> bool {
-        self.events == 0 && self.written.is_empty() && self.told.is_none()
+        self.events == 0 && self.output_sample.is_empty() && self.reported.is_none()
     }
 
     /// The tokens, as told or as we count them.
-    pub(crate) fn tokens(&self, tokens: &dyn Tokens) -> Usage {
-        self.told.unwrap_or_else(|| Usage {
+    pub(crate) fn tokens(&self, tokens: &dyn TokenCounter) -> Usage {
+        self.reported.unwrap_or_else(|| Usage {
             input: self.prompt.tokens(tokens),
             cached_input: 0,
             output: self.output(tokens),
@@ -95,14 +95,14 @@ impl Meter {
 
     /// Returns the usage of an answer that was cut off: the report may be of
     /// its beginning, and no less than arrived is charged.
-    pub(crate) fn tokens_so_far(&self, tokens: &dyn Tokens) -> Usage {
+    pub(crate) fn tokens_so_far(&self, tokens: &dyn TokenCounter) -> Usage {
         let usage = self.tokens(tokens);
         Usage { output: usage.output.max(self.output(tokens)), ..usage }
     }
 
     /// Returns the output tokens. A model writes a token an event, or several.
-    fn output(&self, tokens: &dyn Tokens) -> i64 {
-        self.written.tokens(tokens).max(self.events)
+    fn output(&self, tokens: &dyn TokenCounter) -> i64 {
+        self.output_sample.tokens(tokens).max(self.events)
     }
 }
 
@@ -120,50 +120,54 @@ fn string(json: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fakes::Letters;
+    use crate::fakes::CharTokens;
 
     #[test]
     fn what_was_written_is_counted_and_no_less_than_the_events() {
-        let mut meter = Meter::of_prompt(Prompt::Counted(3));
+        let mut meter = Meter::of_prompt(PromptTokens::Counted(3));
         let chunk = br#"data: {"choices":[{"delta":{"content":"ab\"c"}}]}
 
 data: {"choices":[{"delta":{"role":"assistant","content":""}}]}
 
 "#;
 
-        meter.passed(chunk, 2);
-        let few = meter.tokens(&Letters);
-        meter.passed(b"data: {}\n\n", 40);
+        meter.count_chunks(chunk, 2);
+        let few = meter.tokens(&CharTokens);
+        meter.count_chunks(b"data: {}\n\n", 40);
 
         assert_eq!((few.input, few.output), (3, 5));
-        assert_eq!(meter.tokens(&Letters).output, 42);
+        assert_eq!(meter.tokens(&CharTokens).output, 42);
     }
 
     #[test]
     fn blanks_between_key_and_text_hide_nothing() {
         let mut meter = Meter::default();
 
-        meter.passed(br#"data: {"delta": {"content" : "abc", "reasoning": "de"}}"#, 1);
+        meter.count_chunks(br#"data: {"delta": {"content" : "abc", "reasoning": "de"}}"#, 1);
 
-        assert_eq!(meter.tokens(&Letters).output, 5);
+        assert_eq!(meter.tokens(&CharTokens).output, 5);
     }
 
     #[test]
     fn an_answer_that_was_broken_off_costs_no_less_than_came_of_it() {
         let told = Usage { input: 7, cached_input: 0, output: 1, connector: 0, reasoning: 0 };
-        let mut meter = Meter { told: Some(told), ..Meter::default() };
+        let mut meter = Meter { reported: Some(told), ..Meter::default() };
 
-        meter.passed(br#"{"content":"abcdef"}"#, 1);
+        meter.count_chunks(br#"{"content":"abcdef"}"#, 1);
 
-        assert_eq!((meter.tokens(&Letters), meter.tokens_so_far(&Letters).output), (told, 6));
+        assert_eq!((meter.tokens(&CharTokens), meter.tokens_so_far(&CharTokens).output), (told, 6));
     }
 
     #[test]
     fn what_the_upstream_told_is_believed() {
         let told = Usage { input: 1, cached_input: 1, output: 2, connector: 3, reasoning: 0 };
-        let meter = Meter { told: Some(told), events: 99, ..Meter::of_prompt(Prompt::Counted(5)) };
+        let meter = Meter {
+            reported: Some(told),
+            events: 99,
+            ..Meter::of_prompt(PromptTokens::Counted(5))
+        };
 
-        assert_eq!(meter.tokens(&Letters), told);
+        assert_eq!(meter.tokens(&CharTokens), told);
     }
 
     #[test]

@@ -9,11 +9,11 @@ use crate::credits::{Charge, ReservationGuard, TruncationCause};
 use crate::error::AssistantError;
 use crate::gateway::AiCaller;
 use crate::meter::Meter;
-use crate::ports::{Tokens, UsageLog};
+use crate::ports::{TokenCounter, UsageLog};
 use crate::rates::Micros;
 use crate::target::{Mode, Target};
 use crate::upstream_limiter::Permit;
-use crate::usage::{Outcome, Usage, UsageRecord};
+use crate::usage::{CallOutcome, Usage, UsageRecord};
 
 /// Call that is being metered: caller, model, and the cost so far. Dropping it
 /// records that and settles its reservation, so no path can forget to.
@@ -29,21 +29,21 @@ pub(crate) struct MeteredCall {
     /// Fee of its tools, besides its tokens.
     pub(crate) fee: Micros,
     pub(crate) meter: Meter,
-    pub(crate) end: End,
+    pub(crate) end: CallEnd,
     /// Reservation, where anything limits the caller.
-    pub(crate) hold: Option<ReservationGuard>,
+    pub(crate) reservation: Option<ReservationGuard>,
     /// Facts about the budget that shortens the answer.
-    pub(crate) short: Option<Box<TruncationCause>>,
+    pub(crate) truncation_cause: Option<Box<TruncationCause>>,
     /// The room that it takes at its upstream.
-    pub(crate) slot: Option<Permit>,
+    pub(crate) permit: Option<Permit>,
     pub(crate) log: Arc<dyn UsageLog>,
-    pub(crate) tokens: Arc<dyn Tokens>,
+    pub(crate) tokens: Arc<dyn TokenCounter>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
 /// End of a call, as far as is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum CallEnd {
     /// It has not: dropped now, its caller has left.
     Open,
     /// The whole answer is there.
@@ -59,17 +59,17 @@ impl MeteredCall {
     /// said nothing but that it would not answer.
     pub(crate) fn fail(&mut self, cost: Billable) {
         self.end = match cost {
-            Billable::Nothing => End::Void,
-            Billable::Something => End::Failed,
+            Billable::Nothing => CallEnd::Void,
+            Billable::Something => CallEnd::Failed,
         };
     }
 
     /// Ends a call whose answer is of no use, as it lacks all or its end: the
     /// upstream's fault, unless it was cut off where the caller's budget did
     /// not reach for more.
-    pub(crate) fn lacking(&mut self, cut_off: bool) -> AssistantError {
+    pub(crate) fn fail_incomplete(&mut self, cut_off: bool) -> AssistantError {
         self.fail(Billable::Something);
-        let Some(short) = self.short.take().filter(|_| cut_off) else {
+        let Some(short) = self.truncation_cause.take().filter(|_| cut_off) else {
             return AssistantError::UpstreamFailed;
         };
         let tokens = self.meter.tokens_so_far(&*self.tokens);
@@ -84,7 +84,7 @@ impl MeteredCall {
         self.meter.tokens(&*self.tokens)
     }
 
-    fn record(&self, outcome: Outcome, tokens: Usage) -> UsageRecord {
+    fn record(&self, outcome: CallOutcome, tokens: Usage) -> UsageRecord {
         let rates = self.target.rates;
         UsageRecord {
             id: Uuid::now_v7(),
@@ -99,7 +99,7 @@ impl MeteredCall {
             tokens,
             rates,
             spent: rates.price(&tokens).plus(self.fee),
-            estimated: self.meter.told.is_none(),
+            estimated: self.meter.reported.is_none(),
             outcome,
         }
     }
@@ -115,22 +115,24 @@ pub(crate) enum Billable {
 impl Drop for MeteredCall {
     fn drop(&mut self) {
         let tokens = match self.end {
-            End::Completed => self.used(),
-            End::Open | End::Failed | End::Void => self.meter.tokens_so_far(&*self.tokens),
+            CallEnd::Completed => self.used(),
+            CallEnd::Open | CallEnd::Failed | CallEnd::Void => {
+                self.meter.tokens_so_far(&*self.tokens)
+            }
         };
-        if let Some(slot) = &mut self.slot {
+        if let Some(slot) = &mut self.permit {
             slot.took = tokens.input.saturating_add(tokens.output);
         }
         let outcome = match self.end {
             // What was reserved is released as it is dropped.
-            End::Void => return,
-            End::Open => Outcome::Abandoned,
-            End::Completed => Outcome::Completed,
-            End::Failed => Outcome::Failed,
+            CallEnd::Void => return,
+            CallEnd::Open => CallOutcome::Abandoned,
+            CallEnd::Completed => CallOutcome::Completed,
+            CallEnd::Failed => CallOutcome::Failed,
         };
         let usage = self.record(outcome, tokens);
         let charge = Charge::charge_for(&usage.rates, &tokens, self.fee);
-        match self.hold.take() {
+        match self.reservation.take() {
             Some(hold) => hold.settle_call(usage, charge),
             None => self.log.note(usage),
         }

@@ -12,7 +12,7 @@ type Object = Map<String, Value>;
 
 /// Treatment of an event.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Odd {
+pub(crate) enum NormalizeAction {
     /// There is nothing odd about it.
     Fine,
     /// It goes on like this.
@@ -27,24 +27,26 @@ pub(crate) enum Odd {
 ///
 /// A message counts as a delta unless there were deltas before: then it repeats
 /// the whole answer.
-pub(crate) fn mended(json: &[u8], after_deltas: bool) -> Odd {
-    let Ok(Value::Object(mut event)) = serde_json::from_slice(json) else { return Odd::Fine };
+pub(crate) fn normalize_event(json: &[u8], after_deltas: bool) -> NormalizeAction {
+    let Ok(Value::Object(mut event)) = serde_json::from_slice(json) else {
+        return NormalizeAction::Fine;
+    };
     let mut odd = event.remove("guardrail").is_some();
-    odd |= leave_out_usage(&mut event);
+    odd |= remove_invalid_usage(&mut event);
     let choices = event.get_mut("choices").and_then(Value::as_array_mut);
     let mut chosen = false;
     for choice in choices.into_iter().flatten().filter_map(Value::as_object_mut) {
-        odd |= mend_choice(choice, after_deltas);
+        odd |= normalize_choice(choice, after_deltas);
         chosen = true;
     }
     if !odd {
-        return Odd::Fine;
+        return NormalizeAction::Fine;
     }
     let says = |key| event.get(key).is_some_and(|it: &Value| !it.is_null());
     if chosen || says("usage") || says("error") {
-        Odd::Mended(Bytes::from(Value::Object(event).to_string()))
+        NormalizeAction::Mended(Bytes::from(Value::Object(event).to_string()))
     } else {
-        Odd::Nothing
+        NormalizeAction::Nothing
     }
 }
 
@@ -55,7 +57,7 @@ pub(crate) fn has_delta(events: &[u8]) -> bool {
 }
 
 /// Mends a whole answer in the same way.
-pub(crate) fn mended_answer(answer: Bytes) -> Bytes {
+pub(crate) fn normalize_answer(answer: Bytes) -> Bytes {
     let is_worth_it = [br#""tool_calls""#.as_slice(), br#""usage""#.as_slice()]
         .iter()
         .any(|key| memmem::find(&answer, key).is_some());
@@ -63,19 +65,19 @@ pub(crate) fn mended_answer(answer: Bytes) -> Bytes {
         return answer;
     }
     let Ok(mut members) = serde_json::from_slice::<Members<'_>>(&answer) else { return answer };
-    let usage = members.get("usage").map(odd_usage).unwrap_or_default();
+    let usage = members.get("usage").map(normalize_usage).unwrap_or_default();
     match usage {
-        OddUsage::Fine => {}
-        OddUsage::Mended(ref mended) => members.set("usage", mended.clone()),
-        OddUsage::Nonsense => members.remove("usage"),
+        NormalizedUsage::Fine => {}
+        NormalizedUsage::Mended(ref mended) => members.set("usage", mended.clone()),
+        NormalizedUsage::Nonsense => members.remove("usage"),
     }
-    let usage = usage != OddUsage::Fine;
+    let usage = usage != NormalizedUsage::Fine;
     let choices = members.get("choices").filter(|it| it.contains(r#""tool_calls""#));
     let mut choices = choices.and_then(|it| serde_json::from_str::<Value>(it).ok());
     let mut calls = false;
     for choice in choices.iter_mut().filter_map(Value::as_array_mut).flatten() {
         let message = choice.get_mut("message").and_then(Value::as_object_mut);
-        calls |= message.is_some_and(mend_calls);
+        calls |= message.is_some_and(normalize_tool_calls);
     }
     if let Some(choices) = choices.filter(|_| calls) {
         members.set("choices", choices.to_string());
@@ -85,23 +87,23 @@ pub(crate) fn mended_answer(answer: Bytes) -> Bytes {
 
 /// Treatment of usage.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum OddUsage {
+enum NormalizedUsage {
     #[default]
     Fine,
     Mended(String),
     Nonsense,
 }
 
-fn odd_usage(json: &str) -> OddUsage {
+fn normalize_usage(json: &str) -> NormalizedUsage {
     match usage_json::usage(json) {
-        _ if json == "{}" || usage_json::is_common(json) => OddUsage::Fine,
-        Some(usage) => OddUsage::Mended(usage_json(&usage)),
-        None => OddUsage::Nonsense,
+        _ if json == "{}" || usage_json::is_common(json) => NormalizedUsage::Fine,
+        Some(usage) => NormalizedUsage::Mended(usage_json(&usage)),
+        None => NormalizedUsage::Nonsense,
     }
 }
 
 /// Usage that tells nothing that makes sense.
-fn leave_out_usage(event: &mut Object) -> bool {
+fn remove_invalid_usage(event: &mut Object) -> bool {
     let Some(usage) = event.get("usage").filter(|it| !it.is_null()) else { return false };
     let empty = usage.as_object().is_some_and(Map::is_empty);
     let odd = !empty && usage_json::usage(&usage.to_string()).is_none();
@@ -111,18 +113,18 @@ fn leave_out_usage(event: &mut Object) -> bool {
     odd
 }
 
-fn mend_choice(choice: &mut Object, after_deltas: bool) -> bool {
-    let mut odd = mend_delta(choice, after_deltas);
+fn normalize_choice(choice: &mut Object, after_deltas: bool) -> bool {
+    let mut odd = normalize_delta(choice, after_deltas);
     if choice.get("finish_reason").is_some_and(|it| !it.is_null() && !it.is_string()) {
         choice.remove("finish_reason");
         odd = true;
     }
     let delta = choice.get_mut("delta").and_then(Value::as_object_mut);
-    odd | delta.is_some_and(mend_calls)
+    odd | delta.is_some_and(normalize_tool_calls)
 }
 
 /// Puts a message in the place of a delta that is not there.
-fn mend_delta(choice: &mut Object, after_deltas: bool) -> bool {
+fn normalize_delta(choice: &mut Object, after_deltas: bool) -> bool {
     let given = choice.get("delta").filter(|it| !it.is_null());
     if given.is_some_and(Value::is_object) {
         return false;
@@ -139,7 +141,7 @@ fn mend_delta(choice: &mut Object, after_deltas: bool) -> bool {
     true
 }
 
-fn mend_calls(delta: &mut Object) -> bool {
+fn normalize_tool_calls(delta: &mut Object) -> bool {
     let Some(calls) = delta.get_mut("tool_calls").filter(|it| !it.is_null()) else { return false };
     let mut odd = !calls.is_array();
     if let Value::Object(one) = calls {
@@ -152,7 +154,7 @@ fn mend_calls(delta: &mut Object) -> bool {
     list.retain_mut(|call| {
         let call = call.as_object_mut();
         let is_call = call.is_some();
-        odd |= call.is_none_or(mend_call);
+        odd |= call.is_none_or(normalize_tool_call);
         is_call
     });
     if odd && list.is_empty() {
@@ -161,20 +163,21 @@ fn mend_calls(delta: &mut Object) -> bool {
     odd
 }
 
-fn mend_call(call: &mut Object) -> bool {
-    let mut odd = mend_member(call, "id", Value::is_string, |it| it.is_number().then(|| text(&it)));
-    odd |= mend_member(call, "index", Value::is_u64, |it| whole(&it));
-    odd |= mend_member(call, "type", Value::is_string, |_| None);
-    odd |= mend_member(call, "function", Value::is_object, |_| None);
+fn normalize_tool_call(call: &mut Object) -> bool {
+    let mut odd =
+        normalize_member(call, "id", Value::is_string, |it| it.is_number().then(|| text(&it)));
+    odd |= normalize_member(call, "index", Value::is_u64, |it| whole(&it));
+    odd |= normalize_member(call, "type", Value::is_string, |_| None);
+    odd |= normalize_member(call, "function", Value::is_object, |_| None);
     let function = call.get_mut("function").and_then(Value::as_object_mut);
     odd | function.is_some_and(|function| {
-        let odd = mend_member(function, "name", Value::is_string, |_| None);
-        odd | mend_member(function, "arguments", Value::is_string, |it| Some(text(&it)))
+        let odd = normalize_member(function, "name", Value::is_string, |_| None);
+        odd | normalize_member(function, "arguments", Value::is_string, |it| Some(text(&it)))
     })
 }
 
 /// Mends a member that is there and no null, or leaves it out.
-fn mend_member(
+fn normalize_member(
     object: &mut Object,
     key: &str,
     is_right: fn(&Value) -> bool,

@@ -6,14 +6,14 @@ use super::*;
 
 /// The event as it goes on; null where nothing is left of it.
 fn after(event: &Value, after_deltas: bool) -> Value {
-    match mended(event.to_string().as_bytes(), after_deltas) {
-        Odd::Fine => event.clone(),
-        Odd::Mended(json) => {
+    match normalize_event(event.to_string().as_bytes(), after_deltas) {
+        NormalizeAction::Fine => event.clone(),
+        NormalizeAction::Mended(json) => {
             let mended = serde_json::from_slice(&json).unwrap();
             assert_ne!(&mended, event, "there was nothing to mend");
             mended
         }
-        Odd::Nothing => Value::Null,
+        NormalizeAction::Nothing => Value::Null,
     }
 }
 
@@ -44,10 +44,14 @@ fn what_everybody_writes_stays_byte_for_byte() {
         calling(&json!([])),
     ];
     for event in events {
-        assert_eq!(mended(event.to_string().as_bytes(), true), Odd::Fine, "{event}");
+        assert_eq!(
+            normalize_event(event.to_string().as_bytes(), true),
+            NormalizeAction::Fine,
+            "{event}"
+        );
     }
     for none in ["[]", "7", "{"] {
-        assert_eq!(mended(none.as_bytes(), false), Odd::Fine);
+        assert_eq!(normalize_event(none.as_bytes(), false), NormalizeAction::Fine);
     }
 }
 
@@ -158,7 +162,7 @@ fn a_whole_answer_is_mended_too() {
         let message = json!({ "content": "x", "tool_calls": calls });
         json!({ "choices": [{ "message": message, "finish_reason": "stop" }], "usage": usage })
     };
-    let mended = |it: &Value| mended_answer(Bytes::from(it.to_string()));
+    let mended = |it: &Value| normalize_answer(Bytes::from(it.to_string()));
     let told = json!({ "prompt_tokens": 1, "completion_tokens": 2 });
     let call = |arguments: Value| json!([{ "id": "a", "function": { "arguments": arguments } }]);
     let fine = answer(call(json!("{}")), told.clone());
@@ -176,12 +180,12 @@ fn a_whole_answer_is_mended_too() {
         (json!({ "prompt_tokens": 5, "completion_tokens": 2, "total_tokens": "7" }), [5, 2]),
     ] {
         let odd = answer(Value::Null, usage.clone()).to_string();
-        let mended: Value = serde_json::from_slice(&mended_answer(Bytes::from(odd))).unwrap();
+        let mended: Value = serde_json::from_slice(&normalize_answer(Bytes::from(odd))).unwrap();
         let usage_of = |key: &str| mended["usage"][key].as_u64().unwrap();
         assert_eq!(["prompt_tokens", "completion_tokens"].map(usage_of), expected, "{usage}");
         assert_eq!(usage_of("total_tokens"), expected[0] + expected[1], "{usage}");
     }
     for none in ["<html>", "[]", r#"{"choices":"tool_calls"}"#] {
-        assert_eq!(mended_answer(Bytes::from(none)), none);
+        assert_eq!(normalize_answer(Bytes::from(none)), none);
     }
 }

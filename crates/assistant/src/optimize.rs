@@ -1,16 +1,16 @@
 //! Improving a text.
 
-use pia_kernel::characters;
+use pia_kernel::utf16_len;
 use uuid::Uuid;
 
 use crate::answer::{ChatStream, UsageChunks};
 use crate::completion::{self, Completion};
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{AiCaller, Gateway, Whole};
+use crate::gateway::{AiCaller, FullAnswer, Gateway};
 use crate::languages;
-use crate::metered_call::End;
-use crate::prompt::{Origin, Task, prompt};
-use crate::prompt_body::{ModelHint, Prompt};
+use crate::metered_call::CallEnd;
+use crate::prompt::{OptimizeTask, TextOrigin, prompt};
+use crate::prompt_body::{ModelHint, UpstreamPrompt};
 use crate::sanitise::{clean, unfenced};
 use crate::target::Mode;
 use crate::templates::{DEFAULT, templates};
@@ -74,8 +74,8 @@ impl Optimize {
         request: OptimizeRequest,
     ) -> Result<Optimized, AssistantError> {
         let prompt = self.prompt(&request)?;
-        let asked = self.gateway.whole(asker, Mode::Optimize, prompt, ToolMode::Plainly);
-        let Whole { body, mut ticket, .. } = asked.await?;
+        let asked = self.gateway.answer_full(asker, Mode::Optimize, prompt, ToolMode::Plainly);
+        let FullAnswer { body, mut ticket, .. } = asked.await?;
         let read = completion::parse(&body);
         let cut_off = read.as_ref().is_some_and(Completion::is_cut_off);
         let answer = read
@@ -87,9 +87,9 @@ impl Optimize {
                 upstream.model = ticket.target.model,
                 "an upstream model gave no text, or not all of it"
             );
-            return Err(ticket.lacking(cut_off));
+            return Err(ticket.fail_incomplete(cut_off));
         };
-        ticket.end = End::Completed;
+        ticket.end = CallEnd::Completed;
         Ok(Optimized { text, usage: ticket.used() })
     }
 
@@ -105,9 +105,9 @@ impl Optimize {
         self.gateway.stream(asker, Mode::Optimize, prompt, how).await
     }
 
-    fn prompt(&self, request: &OptimizeRequest) -> Result<Prompt, AssistantError> {
+    fn prompt(&self, request: &OptimizeRequest) -> Result<UpstreamPrompt, AssistantError> {
         let limit = self.gateway.settings.get().max_optimize_text;
-        if characters(&request.text) > limit {
+        if utf16_len(&request.text) > limit {
             return Err(AssistantError::TextTooLong { limit });
         }
         let mut wrong = Vec::new();
@@ -119,21 +119,21 @@ impl Optimize {
         if !wrong.is_empty() {
             return Err(AssistantError::Invalid(wrong));
         }
-        let origin = if request.is_voice_input { Origin::Spoken } else { Origin::Typed };
+        let origin = if request.is_voice_input { TextOrigin::Spoken } else { TextOrigin::Typed };
         let language = request.language.as_deref().and_then(languages::named);
         let model = non_blank(request.provider.as_ref()).map(str::to_owned);
         let wish = ModelHint { model, ..ModelHint::default() };
-        Ok(Prompt { wish, ..prompt(&text, &task, origin, language) })
+        Ok(UpstreamPrompt { model_hint: wish, ..prompt(&text, &task, origin, language) })
     }
 }
 
 /// A template of ours, or else the user's own instructions. The id of a
 /// template that is neither is an error, not the default: the user would get
 /// another text than they asked for, and not know why.
-fn task(request: &OptimizeRequest, wrong: &mut Vec<Violation>) -> Task {
+fn task(request: &OptimizeRequest, wrong: &mut Vec<Violation>) -> OptimizeTask {
     let named = non_blank(request.template.as_ref());
     if let Some(prompt) = named.and_then(built_in) {
-        return Task::BuiltIn(prompt);
+        return OptimizeTask::BuiltIn(prompt);
     }
     let wishes = request.custom_prompt.as_deref().map(clean).unwrap_or_default();
     if wishes.trim().is_empty() {
@@ -141,14 +141,14 @@ fn task(request: &OptimizeRequest, wrong: &mut Vec<Violation>) -> Task {
             let message = "There is no such template, and no instructions are given.";
             wrong.push(Violation::new("templateId", "unknown_template", message));
         }
-        return Task::BuiltIn(DEFAULT.prompt);
+        return OptimizeTask::BuiltIn(DEFAULT.prompt);
     }
     let name = request.custom_template_name.as_deref().map(clean).unwrap_or_default();
     check_length("customPrompt", &wishes, MAX_PROMPT_CHARS, wrong);
     check_length("customTemplateName", &name, MAX_NAME_CHARS, wrong);
     // A name is one line, and cannot end its quotation.
     let name = name.replace('"', " ").split_whitespace().collect::<Vec<_>>().join(" ");
-    Task::Custom { name, wishes }
+    OptimizeTask::Custom { name, wishes }
 }
 
 fn non_blank(value: Option<&String>) -> Option<&str> {
@@ -163,7 +163,7 @@ fn built_in(named: &str) -> Option<&'static str> {
 }
 
 fn check_length(field: &str, value: &str, most: usize, wrong: &mut Vec<Violation>) {
-    if characters(value) > most {
+    if utf16_len(value) > most {
         let message = format!("{field} must not be longer than {most} characters.");
         wrong.push(Violation::new(field, "too_long", message));
     }

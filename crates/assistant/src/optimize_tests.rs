@@ -10,7 +10,7 @@ use crate::credits::{Gauge, Period};
 use crate::fakes::{Script, Surroundings, asker, pass};
 use crate::ports::Frame;
 use crate::rules::{CreditLimits, GroupRules};
-use crate::usage::Outcome;
+use crate::usage::CallOutcome;
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":" Better. \n"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
 
@@ -52,7 +52,7 @@ async fn a_text_comes_back_trimmed_with_its_usage() {
     let usage = Usage { input: 3, cached_input: 0, output: 1, connector: 0, reasoning: 0 };
     assert_eq!(outcome, Ok(Optimized { text: "Better.".to_owned(), usage }));
     let [record] = around.noted().try_into().unwrap();
-    assert_eq!((record.mode, record.outcome), (Mode::Optimize, Outcome::Completed));
+    assert_eq!((record.mode, record.outcome), (Mode::Optimize, CallOutcome::Completed));
     assert_eq!((record.tokens, record.estimated), (usage, false));
 }
 
@@ -176,7 +176,7 @@ async fn an_answer_without_all_of_its_text_is_a_failure() {
         let (outcome, around) = optimise(answer, request("x")).await;
 
         assert_eq!(outcome, Err(AssistantError::UpstreamFailed), "{answer}");
-        assert_eq!(around.noted()[0].outcome, Outcome::Failed);
+        assert_eq!(around.noted()[0].outcome, CallOutcome::Failed);
     }
 }
 
@@ -207,7 +207,7 @@ async fn what_the_budget_had_cut_off_is_refused_as_the_budget_is() {
     assert_eq!(refusal.retry_after, Duration::from_mins(61));
     assert!(around.call().max_output.is_some_and(|it| it.tokens < 2000));
     let [settled] = around.settled().try_into().unwrap();
-    assert_eq!(settled.usage.map(|it| it.outcome), Some(Outcome::Failed));
+    assert_eq!(settled.usage.map(|it| it.outcome), Some(CallOutcome::Failed));
     assert_eq!(
         (roomy, empty),
         (Err(AssistantError::UpstreamFailed), Err(AssistantError::UpstreamFailed))

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use pia_kernel::characters;
+use pia_kernel::utf16_len;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -108,7 +108,7 @@ pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
         "" => GENERAL,
         name => name,
     };
-    (characters(name) <= MAX_PERSONA_TYPE_CHARS).then(|| name.to_lowercase())
+    (utf16_len(name) <= MAX_PERSONA_TYPE_CHARS).then(|| name.to_lowercase())
 }
 
 /// Returns whether the options of a stream ask for usage.

@@ -7,13 +7,13 @@ use serde_json::value::RawValue;
 use crate::json::{Members, quoted};
 
 #[derive(Deserialize)]
-struct Part<'a> {
+struct ContentPart<'a> {
     #[serde(borrow)]
     image_url: Option<&'a RawValue>,
 }
 
 /// A conversation in which each picture is a text that names it by its number.
-pub(crate) struct Described {
+pub(crate) struct ExtractedPictures {
     /// The messages as a JSON array without its last bracket.
     pub(crate) messages: Bytes,
     /// The pictures: parts of messages, as JSON, in their order.
@@ -22,7 +22,7 @@ pub(crate) struct Described {
 
 /// Puts a text in the place of each picture. `messages` is an array without its
 /// last bracket; nothing if it is none.
-pub(crate) fn taken_out(messages: &Bytes, can_be_asked: bool) -> Option<Described> {
+pub(crate) fn extract_pictures(messages: &Bytes, can_be_asked: bool) -> Option<ExtractedPictures> {
     let whole = [messages, b"]".as_slice()].concat();
     let messages: Vec<Members<'_>> = serde_json::from_slice(&whole).ok()?;
     let mut pictures = Vec::new();
@@ -40,12 +40,13 @@ pub(crate) fn taken_out(messages: &Bytes, can_be_asked: bool) -> Option<Describe
         }
         written.push(message.to_json());
     }
-    Some(Described { messages: Bytes::from(format!("[{}", written.join(","))), pictures })
+    Some(ExtractedPictures { messages: Bytes::from(format!("[{}", written.join(","))), pictures })
 }
 
 /// A part as it goes on.
 fn replace_picture(part: &str, pictures: &mut Vec<Bytes>, can_be_asked: bool) -> String {
-    let is_picture = serde_json::from_str::<Part<'_>>(part).is_ok_and(|it| it.image_url.is_some());
+    let is_picture =
+        serde_json::from_str::<ContentPart<'_>>(part).is_ok_and(|it| it.image_url.is_some());
     if !is_picture {
         return part.to_owned();
     }
@@ -76,7 +77,7 @@ mod tests {
         .to_string();
         let open = Bytes::from(messages.strip_suffix(']').unwrap().to_owned());
 
-        let Described { messages, pictures } = taken_out(&open, false).unwrap();
+        let ExtractedPictures { messages, pictures } = extract_pictures(&open, false).unwrap();
 
         let whole = [&messages[..], b"]"].concat();
         let read: Value = serde_json::from_slice(&whole).unwrap();

@@ -123,7 +123,7 @@ pub trait ChatUpstream: Send + Sync {
     async fn open(&self, call: ChatCall) -> Result<Frames, UpstreamError>;
 
     /// Waits for a whole answer and gives its body as it came.
-    async fn whole(&self, call: ChatCall) -> Result<Bytes, UpstreamError>;
+    async fn complete(&self, call: ChatCall) -> Result<Bytes, UpstreamError>;
 
     /// Waits for the vectors of texts and gives the answer's body as it came.
     /// The call's body is `{"input":…` in the shape of OpenAI's embeddings.
@@ -140,7 +140,7 @@ pub trait UsageLog: Send + Sync {
 
 /// Counter of tokens.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-pub trait Tokens: Send + Sync {
+pub trait TokenCounter: Send + Sync {
     /// Returns the number of tokens a text has, as far as is known of the model
     /// that reads or wrote it. Takes a few milliseconds at most for a few
     /// kilobytes.
@@ -148,7 +148,7 @@ pub trait Tokens: Send + Sync {
 }
 
 /// Something to wait for.
-pub type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type TimerFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Source of waiting times for a streamed answer.
 pub trait Timer: Send + Sync {
@@ -156,8 +156,8 @@ pub trait Timer: Send + Sync {
     fn elapsed(&self) -> Duration;
 
     /// Ready once `delay` is over.
-    fn pause(&self, delay: Duration) -> Wait;
+    fn pause(&self, delay: Duration) -> TimerFuture;
 
     /// Ready once the process is to stop, and from then on.
-    fn stop(&self) -> Wait;
+    fn stop(&self) -> TimerFuture;
 }

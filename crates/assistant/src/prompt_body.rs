@@ -12,7 +12,7 @@ use crate::tools::HostedTool;
 /// Validated part of a model request that comes from the caller. It can be sent
 /// more than once, and more can be added: nothing large is copied for that.
 #[derive(Debug, Clone)]
-pub(crate) struct Prompt {
+pub(crate) struct UpstreamPrompt {
     /// The messages as a JSON array without its last bracket.
     pub(crate) messages: Bytes,
     /// The caller's tools in the same way, where there are some.
@@ -35,7 +35,7 @@ pub(crate) struct Prompt {
     /// Reasoning effort that the caller wants.
     pub(crate) effort: Option<ReasoningEffort>,
     /// Hints on which model is to answer it.
-    pub(crate) wish: ModelHint,
+    pub(crate) model_hint: ModelHint,
 }
 
 /// Hints of a request on which model is to answer it.
@@ -49,18 +49,18 @@ pub(crate) struct ModelHint {
 
 /// Parts that we add to a prompt.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Added {
+pub(crate) struct AddedMessages {
     /// Messages, each as JSON, that follow the caller's.
     pub(crate) messages: Vec<Bytes>,
     /// Tools, each as JSON, that follow the caller's.
     pub(crate) tools: Vec<String>,
 }
 
-impl Prompt {
+impl UpstreamPrompt {
     /// A prompt of messages alone; `messages` is a JSON array.
     pub(crate) fn from_messages(messages: &str, text: Text) -> Self {
         Self {
-            messages: Bytes::copy_from_slice(unended(messages).as_bytes()),
+            messages: Bytes::copy_from_slice(strip_closing_bracket(messages).as_bytes()),
             tool_list: None,
             rest: Vec::new(),
             text,
@@ -71,19 +71,19 @@ impl Prompt {
             address: None,
             max_output: None,
             effort: None,
-            wish: ModelHint::default(),
+            model_hint: ModelHint::default(),
         }
     }
 
     /// Lets go of what it holds; what was made of it goes on.
-    pub(crate) fn give_away(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.messages = Bytes::new();
         self.tool_list = None;
         self.rest.clear();
     }
 
     /// The request as an object that is still open.
-    pub(crate) fn body(&self, added: &Added) -> Vec<Bytes> {
+    pub(crate) fn body(&self, added: &AddedMessages) -> Vec<Bytes> {
         let mut pieces = Pieces::default();
         pieces.text("{\"messages\":");
         pieces.slice(&self.messages);
@@ -116,7 +116,7 @@ impl Prompt {
 }
 
 /// A JSON array without its last bracket.
-pub(crate) fn unended(array: &str) -> &str {
+pub(crate) fn strip_closing_bracket(array: &str) -> &str {
     let array = array.trim_end();
     array.strip_suffix(']').unwrap_or(array)
 }
@@ -125,20 +125,23 @@ pub(crate) fn unended(array: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn text(prompt: &Prompt, added: &Added) -> String {
+    fn text(prompt: &UpstreamPrompt, added: &AddedMessages) -> String {
         String::from_utf8(prompt.body(added).concat()).unwrap()
     }
 
     #[test]
     fn what_is_added_follows_what_is_there() {
-        let mut prompt = Prompt::from_messages(r#"[{"role":"user"} ]"#, Text::default());
+        let mut prompt = UpstreamPrompt::from_messages(r#"[{"role":"user"} ]"#, Text::default());
         prompt.rest = vec![Bytes::from_static(b",\"seed\":1")];
-        let added = Added {
+        let added = AddedMessages {
             messages: vec![Bytes::from_static(b"{}")],
             tools: vec!["7".into(), "8".into()],
         };
 
-        assert_eq!(text(&prompt, &Added::default()), r#"{"messages":[{"role":"user"} ],"seed":1"#);
+        assert_eq!(
+            text(&prompt, &AddedMessages::default()),
+            r#"{"messages":[{"role":"user"} ],"seed":1"#
+        );
         assert_eq!(
             text(&prompt, &added),
             r#"{"messages":[{"role":"user"} ,{}],"tools":[7,8],"seed":1"#
@@ -152,10 +155,10 @@ mod tests {
 
     #[test]
     fn large_messages_are_not_copied() {
-        let mut prompt = Prompt::from_messages("[]", Text::default());
+        let mut prompt = UpstreamPrompt::from_messages("[]", Text::default());
         prompt.messages = Bytes::from(vec![b'['; 5000]);
 
-        let body = prompt.body(&Added::default());
+        let body = prompt.body(&AddedMessages::default());
 
         assert!(body.iter().any(|it| it.as_ptr() == prompt.messages.as_ptr()));
     }

@@ -9,12 +9,12 @@ use crate::ports::UpstreamError;
 use crate::target::Target;
 
 /// Time to wait for a busy upstream that names none.
-const PATIENCE: Duration = Duration::from_secs(10);
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(10);
 /// No caller is told to wait longer than this.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(1);
 
 /// Phrases by which upstreams say that a conversation is too long.
-const CONTEXT: [&str; 10] = [
+const CONTEXT_PHRASES: [&str; 10] = [
     "context_length_exceeded",
     "context length",
     "context limit",
@@ -28,7 +28,7 @@ const CONTEXT: [&str; 10] = [
 ];
 
 /// Words by which they refer to tools.
-const TOOLS: [&str; 2] = ["tool", "function"];
+const TOOL_PHRASES: [&str; 2] = ["tool", "function"];
 
 /// Presence of tools in a request, so that they can be what was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,11 @@ pub(crate) enum Tools {
 }
 
 /// Turns an upstream's failure into ours, and tells the operator of it.
-pub(crate) fn explained(err: &UpstreamError, tools: Tools, target: &Target) -> AssistantError {
+pub(crate) fn explain_failure(
+    err: &UpstreamError,
+    tools: Tools,
+    target: &Target,
+) -> AssistantError {
     let (status, code) = match err {
         UpstreamError::Refused { status, body, .. } => (Some(*status), code(body)),
         _ => (None, None),
@@ -63,14 +67,14 @@ pub(crate) fn explained(err: &UpstreamError, tools: Tools, target: &Target) -> A
 }
 
 /// Turns an error that came as an event of a stream into ours.
-pub(crate) fn reported(error: &[u8], tools: Tools, target: &Target) -> AssistantError {
+pub(crate) fn explain_stream_error(error: &[u8], tools: Tools, target: &Target) -> AssistantError {
     tracing::warn!(
         upstream.provider = target.provider.name(),
         upstream.model = target.model,
         upstream.code = code(error),
         "an upstream model failed in mid-answer"
     );
-    complaint(error, tools).unwrap_or(AssistantError::UpstreamFailed)
+    caller_error(error, tools).unwrap_or(AssistantError::UpstreamFailed)
 }
 
 fn refused(
@@ -82,28 +86,28 @@ fn refused(
     let complaint = match status {
         // The second is Anthropic's word for an overloaded server.
         429 | 529 => {
-            let retry_after = retry_after.unwrap_or(PATIENCE).min(MAX_RETRY_AFTER);
+            let retry_after = retry_after.unwrap_or(DEFAULT_RETRY_AFTER).min(MAX_RETRY_AFTER);
             Some(AssistantError::UpstreamBusy { retry_after })
         }
-        400 | 422 => complaint(body, tools).or(Some(AssistantError::UpstreamRefused)),
-        413 => complaint(body, Tools::None),
+        400 | 422 => caller_error(body, tools).or(Some(AssistantError::UpstreamRefused)),
+        413 => caller_error(body, Tools::None),
         _ => None,
     };
     complaint.unwrap_or(AssistantError::UpstreamFailed)
 }
 
 /// Returns whether an error is one that the caller can do something about.
-pub(crate) fn is_complaint(error: &[u8], tools: Tools) -> bool {
-    complaint(error, tools).is_some()
+pub(crate) fn is_caller_error(error: &[u8], tools: Tools) -> bool {
+    caller_error(error, tools).is_some()
 }
 
 /// Returns the error that the caller can do something about.
-fn complaint(body: &[u8], tools: Tools) -> Option<AssistantError> {
+fn caller_error(body: &[u8], tools: Tools) -> Option<AssistantError> {
     let body = String::from_utf8_lossy(body).to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|it| body.contains(it));
-    if says(&CONTEXT) {
+    if says(&CONTEXT_PHRASES) {
         Some(AssistantError::ContextTooLong)
-    } else if tools == Tools::Sent && says(&TOOLS) {
+    } else if tools == Tools::Sent && says(&TOOL_PHRASES) {
         Some(AssistantError::ToolsRefused)
     } else {
         None
@@ -145,7 +149,7 @@ mod tests {
             retry_after: None,
             body: Bytes::from_static(body.as_bytes()),
         };
-        explained(&err, tools, &fakes::target("m"))
+        explain_failure(&err, tools, &fakes::target("m"))
     }
 
     #[test]
@@ -249,7 +253,7 @@ mod tests {
         (
             529,
             r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
-            AssistantError::UpstreamBusy { retry_after: PATIENCE },
+            AssistantError::UpstreamBusy { retry_after: DEFAULT_RETRY_AFTER },
         ),
     ];
 
@@ -273,7 +277,7 @@ mod tests {
     fn a_busy_upstream_says_when_to_come_again() {
         let busy = |retry_after| {
             let err = UpstreamError::Refused { status: 429, retry_after, body: Bytes::new() };
-            explained(&err, Tools::None, &fakes::target("m"))
+            explain_failure(&err, Tools::None, &fakes::target("m"))
         };
         let after =
             |seconds| AssistantError::UpstreamBusy { retry_after: Duration::from_secs(seconds) };
@@ -286,7 +290,7 @@ mod tests {
     #[test]
     fn silence_is_a_timeout_and_a_cut_is_a_failure() {
         let target = fakes::target("m");
-        let explain = |err| explained(&err, Tools::None, &target);
+        let explain = |err| explain_failure(&err, Tools::None, &target);
 
         assert_eq!(explain(UpstreamError::Silent), AssistantError::UpstreamTimeout);
         assert_eq!(explain(UpstreamError::Cut), AssistantError::UpstreamFailed);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::ModelCatalogue;
 use crate::prompt_body::ModelHint;
 use crate::rules::GroupRules;
 use crate::target::{Mode, Target};
@@ -23,7 +23,7 @@ pub const DEFAULT_MODEL: &str = "pia-cloud";
 ///
 /// What is named but not there is passed over, as if nobody had named it.
 pub(crate) fn route(
-    catalogue: &Catalogue,
+    catalogue: &ModelCatalogue,
     rules: &GroupRules,
     mode: Option<Mode>,
     wish: &ModelHint,
@@ -42,7 +42,7 @@ pub(crate) fn route(
 }
 
 /// A model, and then those that answer in its place.
-pub(crate) fn with_fallbacks(catalogue: &Catalogue, first: &Arc<Target>) -> Route {
+pub(crate) fn with_fallbacks(catalogue: &ModelCatalogue, first: &Arc<Target>) -> Route {
     let mut route = vec![Arc::clone(first)];
     for fallback in first.fallbacks.iter().filter_map(|id| catalogue.entry(id)) {
         if !route.iter().any(|it| Arc::ptr_eq(it, fallback)) {
@@ -53,7 +53,7 @@ pub(crate) fn with_fallbacks(catalogue: &Catalogue, first: &Arc<Target>) -> Rout
 }
 
 /// The modes that are served to who names no model.
-pub(crate) fn modes(catalogue: &Catalogue, rules: &GroupRules) -> Vec<Mode> {
+pub(crate) fn modes(catalogue: &ModelCatalogue, rules: &GroupRules) -> Vec<Mode> {
     let is_served =
         |mode: &Mode| route(catalogue, rules, Some(*mode), &ModelHint::default()).is_some();
     Mode::ALL.into_iter().filter(is_served).collect()
@@ -61,7 +61,7 @@ pub(crate) fn modes(catalogue: &Catalogue, rules: &GroupRules) -> Vec<Mode> {
 
 /// The models that a caller may name, the default first, where some mode is
 /// served.
-pub(crate) fn choices(catalogue: &Catalogue, rules: &GroupRules) -> Vec<String> {
+pub(crate) fn choices(catalogue: &ModelCatalogue, rules: &GroupRules) -> Vec<String> {
     let is_served = !modes(catalogue, rules).is_empty();
     let default = is_served.then(|| DEFAULT_MODEL.to_owned());
     let named = rules.models.iter().filter_map(|id| catalogue.entry(id)?.id.clone());
@@ -69,7 +69,7 @@ pub(crate) fn choices(catalogue: &Catalogue, rules: &GroupRules) -> Vec<String> 
 }
 
 /// The embedding models that a caller may name.
-pub(crate) fn embedders(catalogue: &Catalogue, rules: &GroupRules) -> Vec<String> {
+pub(crate) fn embedders(catalogue: &ModelCatalogue, rules: &GroupRules) -> Vec<String> {
     rules.models.iter().filter_map(|id| catalogue.embedder(id)?.id.clone()).collect()
 }
 
@@ -91,15 +91,15 @@ mod tests {
         })
     }
 
-    fn catalogue() -> Catalogue {
-        Catalogue {
+    fn catalogue() -> ModelCatalogue {
+        ModelCatalogue {
             default: Some(entry("default", &[])),
             entries: vec![
                 entry("small", &["large", "gone", "small", "LARGE"]),
                 entry("large", &["small"]),
                 entry("coder", &[]),
             ],
-            ..Catalogue::default()
+            ..ModelCatalogue::default()
         }
     }
 
@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn the_modes_that_are_served_depend_on_the_group() {
-        let without = Catalogue { default: None, ..catalogue() };
-        let of = |catalogue: &Catalogue, rules: &GroupRules| {
+        let without = ModelCatalogue { default: None, ..catalogue() };
+        let of = |catalogue: &ModelCatalogue, rules: &GroupRules| {
             (modes(catalogue, rules), choices(catalogue, rules).len())
         };
 
@@ -156,6 +156,6 @@ mod tests {
     #[test]
     fn what_may_be_named_is_the_default_and_what_is_there_of_the_groups_list() {
         assert_eq!(choices(&catalogue(), &rules()), ["pia-cloud", "small"]);
-        assert!(choices(&Catalogue::default(), &rules()).is_empty());
+        assert!(choices(&ModelCatalogue::default(), &rules()).is_empty());
     }
 }

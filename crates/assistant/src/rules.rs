@@ -60,7 +60,7 @@ pub struct GroupRules {
     pub free: bool,
 }
 
-/// Where the rules of groups are.
+/// Source of the rules of groups.
 ///
 /// A copy may let pass and nothing else: whoever would refuse for what
 /// [`of`](Self::rules_of) says asks [`fresh`](Self::fresh) before.

@@ -1,13 +1,13 @@
 //! The beginning of a text, by which all of it is counted.
 
-use crate::ports::Tokens;
+use crate::ports::TokenCounter;
 
 /// So much of a text is counted exactly. Counting it takes a millisecond or
 /// two, which a worker can spare.
-const COUNTED: usize = 8 * 1024;
+const EXACTLY_COUNTED_BYTES: usize = 8 * 1024;
 
 /// About so many bytes make a token.
-const BYTES_OF_A_TOKEN: usize = 4;
+const BYTES_PER_TOKEN: usize = 4;
 
 /// Text of a prompt.
 #[derive(Debug, Clone, Default)]
@@ -30,7 +30,7 @@ impl Text {
     }
 
     /// Its tokens.
-    pub(crate) fn tokens(&self, tokens: &dyn Tokens) -> i64 {
+    pub(crate) fn tokens(&self, tokens: &dyn TokenCounter) -> i64 {
         self.words.tokens(tokens).saturating_add(self.besides)
     }
 
@@ -51,7 +51,7 @@ impl Sample {
     /// Goes on with a text.
     pub(crate) fn add(&mut self, text: &[u8]) {
         self.length = self.length.saturating_add(text.len());
-        let room = COUNTED.saturating_sub(self.beginning.len());
+        let room = EXACTLY_COUNTED_BYTES.saturating_sub(self.beginning.len());
         self.beginning.extend_from_slice(text.get(..room.min(text.len())).unwrap_or_default());
     }
 
@@ -61,7 +61,7 @@ impl Sample {
 
     /// Its tokens: counted, or, beyond the beginning, as many for its length as
     /// the beginning has, but no fewer than a text of that length usually has.
-    pub(crate) fn tokens(&self, tokens: &dyn Tokens) -> i64 {
+    pub(crate) fn tokens(&self, tokens: &dyn TokenCounter) -> i64 {
         if self.length == 0 {
             return 0;
         }
@@ -75,7 +75,7 @@ impl Sample {
 
     /// Its tokens by its length alone.
     fn by_length(&self) -> i64 {
-        i64::try_from(self.length.div_ceil(BYTES_OF_A_TOKEN)).unwrap_or(i64::MAX)
+        i64::try_from(self.length.div_ceil(BYTES_PER_TOKEN)).unwrap_or(i64::MAX)
     }
 }
 
@@ -83,11 +83,11 @@ impl Sample {
 mod tests {
     use super::*;
 
-    struct Words;
+    struct WordTokens;
 
-    impl Tokens for Words {
+    impl TokenCounter for WordTokens {
         fn count(&self, text: &str) -> i64 {
-            assert!(text.len() <= COUNTED + 8, "{}", text.len());
+            assert!(text.len() <= EXACTLY_COUNTED_BYTES + 8, "{}", text.len());
             i64::try_from(text.split_whitespace().count()).unwrap()
         }
     }
@@ -95,7 +95,7 @@ mod tests {
     fn sample(text: &str) -> i64 {
         let mut sample = Sample::default();
         sample.add(text.as_bytes());
-        sample.tokens(&Words)
+        sample.tokens(&WordTokens)
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_beginning_that_says_nothing_makes_no_long_text_free() {
-        let text = format!("{}{}", " ".repeat(COUNTED), "x".repeat(1_000_000));
+        let text = format!("{}{}", " ".repeat(EXACTLY_COUNTED_BYTES), "x".repeat(1_000_000));
 
         assert!(sample(&text) >= 250_000);
     }

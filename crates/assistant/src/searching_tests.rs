@@ -39,9 +39,9 @@ fn counted(attempts: &Attempts) -> Vec<(&'static str, u64)> {
 }
 
 /// The catalogue of a model whose searches are bounded so.
-fn limited(protection: Protection) -> Catalogue {
+fn limited(protection: Protection) -> ModelCatalogue {
     let search = SearchProvider { protection, ..web() };
-    Catalogue { searches: vec![Arc::new(search)], ..searching() }
+    ModelCatalogue { searches: vec![Arc::new(search)], ..searching() }
 }
 
 #[tokio::test]
@@ -134,10 +134,10 @@ async fn more_searches_than_a_minute_has_room_for_fail_and_the_answer_does_not()
 }
 
 /// Searches for ever.
-struct Endless;
+struct EndlessStream;
 
 #[async_trait]
-impl WebSearch for Endless {
+impl WebSearch for EndlessStream {
     async fn search(
         &self,
         _provider: &SearchProvider,
@@ -154,9 +154,9 @@ async fn no_more_searches_than_may_are_open_at_once() {
     let around = Surroundings::with_scripts(answers.into());
     let with = limited(Protection { concurrent: Some(1), ..Protection::default() });
     let gateway = around.gateway();
-    let turnstile = Arc::clone(&gateway.turnstile);
+    let turnstile = Arc::clone(&gateway.upstream_limiter);
     let catalogue = LiveSetting::new(with);
-    let chat = Chat::new(Gateway { catalogue, search: Arc::new(Endless), ..gateway });
+    let chat = Chat::new(Gateway { catalogue, search: Arc::new(EndlessStream), ..gateway });
     let mut first = Box::pin(ask(&chat));
     not_ready(&mut first).await;
     let mut second = Box::pin(ask(&chat));

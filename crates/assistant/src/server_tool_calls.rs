@@ -19,7 +19,7 @@ pub(crate) struct Call {
 
 /// Part of an event that is for the caller.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum ForCaller {
+pub(crate) enum CallerPart {
     /// All of it, as it came.
     All,
     /// This.
@@ -30,55 +30,55 @@ pub(crate) enum ForCaller {
 
 /// The calls of one streamed answer.
 #[derive(Debug, Default)]
-pub(crate) struct Calls {
-    open: Vec<Open>,
+pub(crate) struct ToolCallCollector {
+    open: Vec<PartialCall>,
     /// Content so far, in frames or JSON as it came.
-    said: Vec<Bytes>,
+    content: Vec<Bytes>,
     length: usize,
 }
 
 #[derive(Debug)]
-struct Open {
+struct PartialCall {
     index: Option<i64>,
     call: Call,
     ours: bool,
 }
 
-impl Calls {
+impl ToolCallCollector {
     /// Remembers frames that went on, for what they said.
-    pub(crate) fn heard(&mut self, frames: &Bytes) {
+    pub(crate) fn record_frames(&mut self, frames: &Bytes) {
         if self.length < MAX_TEXT_BYTES {
             self.length += frames.len();
-            self.said.push(frames.clone());
+            self.content.push(frames.clone());
         }
     }
 
     /// Looks at an event: calls of tools that `is_ours` are taken out of it,
     /// and so is the end of an answer that has called nothing else.
-    pub(crate) fn extract(&mut self, json: &Bytes, is_ours: &dyn Fn(&str) -> bool) -> ForCaller {
+    pub(crate) fn extract(&mut self, json: &Bytes, is_ours: &dyn Fn(&str) -> bool) -> CallerPart {
         let Ok(Value::Object(mut event)) = serde_json::from_slice(json) else {
-            return ForCaller::All;
+            return CallerPart::All;
         };
         let has_usage = event.get("usage").is_some_and(|it| !it.is_null());
         let choice = event.get_mut("choices").and_then(|it| it.get_mut(0)?.as_object_mut());
-        let Some(choice) = choice else { return ForCaller::All };
+        let Some(choice) = choice else { return CallerPart::All };
         let took = self.take(choice, is_ours);
         let ends = choice.get("finish_reason").is_some_and(|it| !it.is_null());
-        let goes_on = ends && self.ours_alone();
+        let goes_on = ends && self.only_server_calls();
         if goes_on {
             choice.remove("finish_reason");
         }
         if !took && !goes_on {
-            return ForCaller::All;
+            return CallerPart::All;
         }
-        if ends && !goes_on || says_something(choice) {
+        if ends && !goes_on || has_content(choice) {
             return part(&Value::Object(event));
         }
         if has_usage {
             event.insert("choices".to_owned(), json!([]));
             return part(&Value::Object(event));
         }
-        ForCaller::Nothing
+        CallerPart::Nothing
     }
 
     /// Takes our calls out of a choice. Answers whether it was changed.
@@ -91,7 +91,7 @@ impl Calls {
         };
         let mut took = false;
         calls.retain_mut(|part| {
-            let at = self.place(part, is_ours);
+            let at = self.record_part(part, is_ours);
             let before = self.open.get(..at).unwrap_or_default();
             let index = before.iter().filter(|it| !it.ours).count();
             let Some(open) = self.open.get(at) else { return true };
@@ -113,7 +113,7 @@ impl Calls {
     }
 
     /// The place of the call that a part belongs to, which may begin with it.
-    fn place(&mut self, part: &Value, is_ours: &dyn Fn(&str) -> bool) -> usize {
+    fn record_part(&mut self, part: &Value, is_ours: &dyn Fn(&str) -> bool) -> usize {
         let (id, index) = (text(part.get("id")), part.get("index").and_then(Value::as_i64));
         let function = part.get("function");
         let name = text(function.and_then(|it| it.get("name")));
@@ -124,7 +124,7 @@ impl Calls {
         });
         let at = found.unwrap_or_else(|| {
             let call = Call { id: id.to_owned(), name: name.to_owned(), arguments: String::new() };
-            self.open.push(Open { index, call, ours: is_ours(name) });
+            self.open.push(PartialCall { index, call, ours: is_ours(name) });
             self.open.len() - 1
         });
         let arguments = text(function.and_then(|it| it.get("arguments")));
@@ -138,7 +138,7 @@ impl Calls {
 
     /// Returns whether there are calls, and all of them are ours: then the
     /// answer is not over, whatever the model says.
-    pub(crate) fn ours_alone(&self) -> bool {
+    pub(crate) fn only_server_calls(&self) -> bool {
         !self.open.is_empty() && self.open.iter().all(|it| it.ours)
     }
 
@@ -146,7 +146,7 @@ impl Calls {
     pub(crate) fn finish(self) -> (Vec<Call>, String) {
         let mut calls: Vec<Call> = self.open.into_iter().map(|it| it.call).collect();
         name_all(&mut calls);
-        (calls, self.said.iter().map(|it| text_of(it)).collect())
+        (calls, self.content.iter().map(|it| text_of(it)).collect())
     }
 }
 
@@ -163,12 +163,12 @@ fn text(value: Option<&Value>) -> &str {
     value.and_then(Value::as_str).unwrap_or_default()
 }
 
-fn part(event: &Value) -> ForCaller {
-    ForCaller::Part(Bytes::from(event.to_string()))
+fn part(event: &Value) -> CallerPart {
+    CallerPart::Part(Bytes::from(event.to_string()))
 }
 
 /// Returns whether a choice holds more than a role and nothings.
-fn says_something(choice: &Map<String, Value>) -> bool {
+fn has_content(choice: &Map<String, Value>) -> bool {
     let delta = choice.get("delta").and_then(Value::as_object);
     delta.is_some_and(|it| {
         it.iter()
@@ -188,7 +188,7 @@ fn text_of(frames: &[u8]) -> String {
 }
 
 /// The message with which a model called, as the next request repeats it.
-pub(crate) fn repeated(text: &str, calls: &[Call]) -> Bytes {
+pub(crate) fn assistant_message(text: &str, calls: &[Call]) -> Bytes {
     let calls: Vec<Value> = calls
         .iter()
         .map(|Call { id, name, arguments }| {
@@ -205,7 +205,7 @@ pub(crate) fn repeated(text: &str, calls: &[Call]) -> Bytes {
 }
 
 /// Returns the message that carries a tool's result in the next request.
-pub(crate) fn said_by(call: &Call, text: &str) -> Bytes {
+pub(crate) fn tool_result(call: &Call, text: &str) -> Bytes {
     let message = json!({ "role": "tool", "tool_call_id": call.id, "content": text });
     Bytes::from(message.to_string())
 }

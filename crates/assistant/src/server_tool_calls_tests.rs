@@ -2,14 +2,14 @@
 
 use super::*;
 
-fn extract(calls: &mut Calls, event: &Value) -> ForCaller {
+fn extract(calls: &mut ToolCallCollector, event: &Value) -> CallerPart {
     let is_ours = |name: &str| name.starts_with("pia_");
     calls.extract(&Bytes::from(event.to_string()), &is_ours)
 }
 
-fn passed(of: &ForCaller) -> Value {
+fn passed(of: &CallerPart) -> Value {
     match of {
-        ForCaller::Part(json) => serde_json::from_slice(json).unwrap(),
+        CallerPart::Part(json) => serde_json::from_slice(json).unwrap(),
         other => panic!("{other:?}"),
     }
 }
@@ -33,16 +33,19 @@ fn more(index: i64, arguments: &str) -> Value {
 
 #[test]
 fn what_is_ours_is_kept_with_the_end_that_it_makes() {
-    let mut calls = Calls::default();
+    let mut calls = ToolCallCollector::default();
     let said = r#"data: {"choices":[{"delta":{"content":"I will look"}}]}"#;
-    calls.heard(&Bytes::from(format!("{said}\n\ndata: {{\"x\":1}}\n\n")));
+    calls.record_frames(&Bytes::from(format!("{said}\n\ndata: {{\"x\":1}}\n\n")));
 
     let first = extract(&mut calls, &called(&json!([call(0, "a", "pia_search", "")])));
     let second = extract(&mut calls, &called(&json!([more(0, "{\"query\":"), more(0, "\"x\"}")])));
     let end = extract(&mut calls, &ends());
 
-    assert_eq!([first, second, end], [ForCaller::Nothing, ForCaller::Nothing, ForCaller::Nothing]);
-    assert!(calls.ours_alone());
+    assert_eq!(
+        [first, second, end],
+        [CallerPart::Nothing, CallerPart::Nothing, CallerPart::Nothing]
+    );
+    assert!(calls.only_server_calls());
     let (calls, text) = calls.finish();
     let expected = Call {
         id: "a".to_owned(),
@@ -54,16 +57,16 @@ fn what_is_ours_is_kept_with_the_end_that_it_makes() {
 
 #[test]
 fn what_is_the_callers_goes_on_as_it_came() {
-    let mut calls = Calls::default();
+    let mut calls = ToolCallCollector::default();
 
-    assert_eq!(extract(&mut calls, &called(&json!([call(0, "a", "read", "{}")]))), ForCaller::All);
-    assert_eq!(extract(&mut calls, &ends()), ForCaller::All);
-    assert!(!calls.ours_alone());
+    assert_eq!(extract(&mut calls, &called(&json!([call(0, "a", "read", "{}")]))), CallerPart::All);
+    assert_eq!(extract(&mut calls, &ends()), CallerPart::All);
+    assert!(!calls.only_server_calls());
 }
 
 #[test]
 fn of_both_the_callers_go_on_as_if_they_were_alone() {
-    let mut calls = Calls::default();
+    let mut calls = ToolCallCollector::default();
     let ours = call(0, "a", "pia_search", "{}");
 
     let event = called(&json!([ours, call(1, "b", "read", "")]));
@@ -72,12 +75,12 @@ fn of_both_the_callers_go_on_as_if_they_were_alone() {
 
     assert_eq!(first, called(&json!([call(0, "b", "read", "")])));
     assert_eq!(second, called(&json!([more(0, "{}")])));
-    assert_eq!(extract(&mut calls, &ends()), ForCaller::All);
+    assert_eq!(extract(&mut calls, &ends()), CallerPart::All);
 }
 
 #[test]
 fn what_else_an_event_says_goes_on() {
-    let mut calls = Calls::default();
+    let mut calls = ToolCallCollector::default();
     let with = |content: &str| {
         let parts = json!([call(0, "a", "pia_search", "{}")]);
         json!({ "choices": [{ "delta": { "content": content, "tool_calls": parts } }] })
@@ -86,7 +89,7 @@ fn what_else_an_event_says_goes_on() {
     let mut end = ends();
     end["usage"] = usage.clone();
 
-    assert_eq!(extract(&mut calls, &with("")), ForCaller::Nothing);
+    assert_eq!(extract(&mut calls, &with("")), CallerPart::Nothing);
     let words = passed(&extract(&mut calls, &with("words")));
     assert_eq!(words, json!({ "choices": [{ "delta": { "content": "words" } }] }));
     let told = passed(&extract(&mut calls, &end));
@@ -95,7 +98,7 @@ fn what_else_an_event_says_goes_on() {
 
 #[test]
 fn calls_are_told_apart_by_id_by_index_and_by_name() {
-    let mut calls = Calls::default();
+    let mut calls = ToolCallCollector::default();
     // Some give each call the same index, and some none at all.
     extract(&mut calls, &called(&json!([call(0, "a", "pia_x", "1")])));
     extract(&mut calls, &called(&json!([call(0, "b", "pia_x", "2")])));
@@ -109,9 +112,9 @@ fn calls_are_told_apart_by_id_by_index_and_by_name() {
 
 #[test]
 fn what_makes_no_sense_is_left_to_others() {
-    let mut calls = Calls::default();
+    let mut calls = ToolCallCollector::default();
     for json in ["{", "[]", "{}", r#"{"choices":7}"#, r#"{"choices":[{"delta":[]}]}"#] {
-        assert_eq!(calls.extract(&Bytes::from(json), &|_| true), ForCaller::All, "{json}");
+        assert_eq!(calls.extract(&Bytes::from(json), &|_| true), CallerPart::All, "{json}");
     }
 }
 
@@ -124,11 +127,11 @@ fn what_is_repeated_is_what_upstreams_take() {
     };
     let read = |bytes: &Bytes| serde_json::from_slice::<Value>(bytes).unwrap();
 
-    let message = read(&repeated("", &[call("{\"q\":1}"), call("{\"q\":")]));
+    let message = read(&assistant_message("", &[call("{\"q\":1}"), call("{\"q\":")]));
 
     assert!(message["content"].is_null());
     assert_eq!(message["tool_calls"][0]["function"]["arguments"], "{\"q\":1}");
     assert_eq!(message["tool_calls"][1]["function"]["arguments"], "{}");
     let told = json!({ "role": "tool", "tool_call_id": "a", "content": "x" });
-    assert_eq!(read(&said_by(&call(""), "x")), told);
+    assert_eq!(read(&tool_result(&call(""), "x")), told);
 }

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::catalogue::{Catalogue, SearchProvider};
+use crate::catalogue::{ModelCatalogue, SearchProvider};
 use crate::pictures;
-use crate::prompt_body::Prompt;
+use crate::prompt_body::UpstreamPrompt;
 use crate::route::{Route, with_fallbacks};
 use crate::sanitise::clean;
 use crate::server_tool_calls::Call;
@@ -29,12 +29,12 @@ const MAX_RESULT_CHARS: usize = 4000;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ServerTools {
     pub(crate) search: Option<Arc<SearchProvider>>,
-    pub(crate) sight: Option<Sight>,
+    pub(crate) vision: Option<VisionModel>,
 }
 
 /// Model that looks at pictures for one that sees none.
 #[derive(Debug, Clone)]
-pub(crate) struct Sight {
+pub(crate) struct VisionModel {
     /// The model that looks, and those that look in its place.
     pub(crate) route: Route,
     /// The pictures: parts of messages, as JSON.
@@ -43,7 +43,7 @@ pub(crate) struct Sight {
 
 /// Tool call of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Task {
+pub(crate) enum ServerToolTask {
     /// Search the web for this.
     Search(String),
     /// Look at this picture with this question.
@@ -56,7 +56,11 @@ impl ServerTools {
     /// The tools of `target` for this prompt, from which pictures are taken
     /// that it cannot see. None where the caller has said which tool is to be
     /// called, or has one of the same name.
-    pub(crate) fn for_prompt(target: &Target, catalogue: &Catalogue, prompt: &mut Prompt) -> Self {
+    pub(crate) fn for_prompt(
+        target: &Target,
+        catalogue: &ModelCatalogue,
+        prompt: &mut UpstreamPrompt,
+    ) -> Self {
         let free = prompt.may_call;
         let taken = |name: &str| {
             let list = prompt.tool_list.as_deref().unwrap_or_default();
@@ -65,7 +69,7 @@ impl ServerTools {
         let search = target.web_search_tool.as_deref().filter(|_| free && !taken(SEARCH));
         let search = search.and_then(|id| catalogue.search(id).cloned());
         if target.vision || !prompt.pictures {
-            return Self { search, sight: None };
+            return Self { search, vision: None };
         }
         let looker = target.vision_tool.as_deref().filter(|_| free && !taken(LOOK));
         let looker = looker.and_then(|id| catalogue.entry(id));
@@ -75,7 +79,7 @@ impl ServerTools {
             route.retain(|it| it.vision && fetches(it));
             route
         });
-        let described = pictures::taken_out(&prompt.messages, route.is_some());
+        let described = pictures::extract_pictures(&prompt.messages, route.is_some());
         let pictures = described.map(|it| {
             prompt.messages = it.messages;
             prompt.pictures = false;
@@ -83,28 +87,28 @@ impl ServerTools {
         });
         let sight = route
             .zip(pictures.filter(|it| !it.is_empty()))
-            .map(|(route, pictures)| Sight { route, pictures: pictures.into() });
-        Self { search, sight }
+            .map(|(route, pictures)| VisionModel { route, pictures: pictures.into() });
+        Self { search, vision: sight }
     }
 
     pub(crate) fn any(&self) -> bool {
-        self.search.is_some() || self.sight.is_some()
+        self.search.is_some() || self.vision.is_some()
     }
 
     /// Returns whether a tool of this name is one of these.
     pub(crate) fn has(&self, name: &str) -> bool {
-        name == SEARCH && self.search.is_some() || name == LOOK && self.sight.is_some()
+        name == SEARCH && self.search.is_some() || name == LOOK && self.vision.is_some()
     }
 
     /// Returns the declarations of the tools for the model.
-    pub(crate) fn declared(&self) -> Vec<String> {
+    pub(crate) fn declarations(&self) -> Vec<String> {
         let search = self.search.as_ref().map(|_| {
             let about = "Searches the web for what is recent, or what you are not sure of. Cite \
                          each source that you use as a Markdown link: [title](address).";
             let query = json!({ "type": "string", "description": "What to search for." });
             function(SEARCH, about, &json!({ "query": query }), &["query"])
         });
-        let look = self.sight.as_ref().map(|_| {
+        let look = self.vision.as_ref().map(|_| {
             let about = "Looks at a picture of the conversation and answers a question about it.";
             let picture = json!({ "type": "integer", "description": "The picture's number." });
             let question = json!({ "type": "string", "description": "What you want to know." });
@@ -115,7 +119,7 @@ impl ServerTools {
     }
 
     /// Returns the task that a call asks for.
-    pub(crate) fn task(&self, call: &Call) -> Task {
+    pub(crate) fn task(&self, call: &Call) -> ServerToolTask {
         #[derive(Deserialize)]
         struct Arguments {
             query: Option<String>,
@@ -123,18 +127,19 @@ impl ServerTools {
             question: Option<String>,
         }
         let Ok(arguments) = serde_json::from_str::<Arguments>(&call.arguments) else {
-            return Task::Nonsense("The arguments are not what the tool takes.");
+            return ServerToolTask::Nonsense("The arguments are not what the tool takes.");
         };
         let cut = |text: String| text.trim().chars().take(MAX_QUERY_CHARS).collect::<String>();
         if call.name == SEARCH {
             let query = arguments.query.map(cut).filter(|it| !it.is_empty());
-            return query.map_or(Task::Nonsense("The query is missing."), Task::Search);
+            return query
+                .map_or(ServerToolTask::Nonsense("The query is missing."), ServerToolTask::Search);
         }
         let number = arguments.picture.and_then(|it| it.checked_sub(1));
-        let picture = self.sight.as_ref().zip(number).and_then(|(it, at)| it.pictures.get(at));
+        let picture = self.vision.as_ref().zip(number).and_then(|(it, at)| it.pictures.get(at));
         match picture.cloned().zip(arguments.question.map(cut)) {
-            Some((picture, question)) => Task::Look { picture, question },
-            None => Task::Nonsense("There is no such picture, or no question."),
+            Some((picture, question)) => ServerToolTask::Look { picture, question },
+            None => ServerToolTask::Nonsense("There is no such picture, or no question."),
         }
     }
 }
@@ -190,7 +195,7 @@ mod tests {
     use crate::sample::Text;
     use crate::target::{Addresses, Protection, ProviderType};
 
-    fn catalogue() -> Catalogue {
+    fn catalogue() -> ModelCatalogue {
         let search = SearchProvider {
             id: "web".to_owned(),
             endpoint: "http://h".to_owned(),
@@ -199,10 +204,10 @@ mod tests {
             protection: Protection::default(),
         };
         let eyes = Target { id: Some("eyes".to_owned()), ..target() };
-        Catalogue {
+        ModelCatalogue {
             entries: vec![Arc::new(eyes)],
             searches: vec![Arc::new(search)],
-            ..Catalogue::default()
+            ..ModelCatalogue::default()
         }
     }
 
@@ -219,10 +224,13 @@ mod tests {
         }
     }
 
-    fn sample_prompt() -> Prompt {
+    fn sample_prompt() -> UpstreamPrompt {
         let part = r#"{"type":"image_url","image_url":{"url":"data:x"}}"#;
         let messages = format!(r#"[{{"role":"user","content":[{part}]}}]"#);
-        Prompt { pictures: true, ..Prompt::from_messages(&messages, Text::default()) }
+        UpstreamPrompt {
+            pictures: true,
+            ..UpstreamPrompt::from_messages(&messages, Text::default())
+        }
     }
 
     fn call(name: &str, arguments: &str) -> Call {
@@ -234,16 +242,16 @@ mod tests {
         let mut prompt = sample_prompt();
         let tools =
             ServerTools::for_prompt(&Target { vision: true, ..blind() }, &catalogue(), &mut prompt);
-        assert!(tools.sight.is_none() && prompt.pictures && tools.search.is_some());
+        assert!(tools.vision.is_none() && prompt.pictures && tools.search.is_some());
 
         let tools = ServerTools::for_prompt(&blind(), &catalogue(), &mut prompt);
         assert!(tools.has(LOOK) && !prompt.pictures);
         assert!(!String::from_utf8_lossy(&prompt.messages).contains("data:x"));
-        let declared = tools.declared().join(" ");
+        let declared = tools.declarations().join(" ");
         assert!(declared.contains(SEARCH) && declared.contains(LOOK));
 
         let question = r#"{"picture":1,"question":"what?"}"#;
-        let Task::Look { picture, question } = tools.task(&call(LOOK, question)) else {
+        let ServerToolTask::Look { picture, question } = tools.task(&call(LOOK, question)) else {
             panic!("no look")
         };
         assert!(String::from_utf8_lossy(&picture).contains("data:x"));
@@ -259,26 +267,28 @@ mod tests {
         let fetching = |id| Target { addresses: Addresses::PassedOn, ..entry(id) };
         let dark = Target { vision: false, ..fetching("dark") };
         let entries = [fetching("eyes"), entry("near"), fetching("far"), dark].map(Arc::new);
-        let catalogue = Catalogue { entries: entries.into(), ..catalogue() };
-        let route = |mut prompt: Prompt| {
-            let sight = ServerTools::for_prompt(&blind(), &catalogue, &mut prompt).sight.unwrap();
+        let catalogue = ModelCatalogue { entries: entries.into(), ..catalogue() };
+        let route = |mut prompt: UpstreamPrompt| {
+            let sight = ServerTools::for_prompt(&blind(), &catalogue, &mut prompt).vision.unwrap();
             sight.route.iter().filter_map(|it| it.id.clone()).collect::<Vec<_>>()
         };
 
         assert_eq!(route(sample_prompt()), ["eyes", "near", "far"]);
         let address = Some("messages[0]".to_owned());
-        assert_eq!(route(Prompt { address, ..sample_prompt() }), ["eyes", "far"]);
+        assert_eq!(route(UpstreamPrompt { address, ..sample_prompt() }), ["eyes", "far"]);
     }
 
     #[test]
     fn who_says_which_tool_is_called_or_has_one_of_that_name_gets_none_of_ours() {
-        let mut forced = Prompt { may_call: false, ..sample_prompt() };
+        let mut forced = UpstreamPrompt { may_call: false, ..sample_prompt() };
         assert!(!ServerTools::for_prompt(&blind(), &catalogue(), &mut forced).any());
         assert!(!forced.pictures);
 
         let list = Bytes::from(format!(r#"[{{"function":{{"name":"{SEARCH}"}}}}"#));
-        let mut own =
-            Prompt { tool_list: Some(list), ..Prompt::from_messages("[]", Text::default()) };
+        let mut own = UpstreamPrompt {
+            tool_list: Some(list),
+            ..UpstreamPrompt::from_messages("[]", Text::default())
+        };
         assert!(!ServerTools::for_prompt(&blind(), &catalogue(), &mut own).any());
     }
 
@@ -287,7 +297,7 @@ mod tests {
         let tools = ServerTools::for_prompt(&blind(), &catalogue(), &mut sample_prompt());
 
         let search = tools.task(&call(SEARCH, r#"{"query":" x "}"#));
-        assert_eq!(search, Task::Search("x".to_owned()));
+        assert_eq!(search, ServerToolTask::Search("x".to_owned()));
         for (name, arguments) in [
             (SEARCH, "{"),
             (SEARCH, r#"{"query":" "}"#),
@@ -297,7 +307,7 @@ mod tests {
             (LOOK, r#"{"picture":1}"#),
         ] {
             let task = tools.task(&call(name, arguments));
-            assert!(matches!(task, Task::Nonsense(_)), "{arguments}: {task:?}");
+            assert!(matches!(task, ServerToolTask::Nonsense(_)), "{arguments}: {task:?}");
         }
     }
 

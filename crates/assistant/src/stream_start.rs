@@ -7,19 +7,19 @@ use memchr::memmem;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::chunk::{self, Reading, Verdict};
+use crate::chunk::{self, EventAction, ParsedEvent};
 use crate::completion;
 use crate::json::Members;
 use crate::ports::{Frame, Frames, UpstreamError};
-use crate::refusal::{Tools, is_complaint};
+use crate::refusal::{Tools, is_caller_error};
 
 /// Error names that are the fault of one key.
-const OF_A_KEY: [&str; 5] =
+const KEY_ERROR_CODES: [&str; 5] =
     ["authentication", "api_key", "permission", "unauthorized", "forbidden"];
 /// Those of an upstream that has too much to do.
-const BUSY: [&str; 3] = ["rate_limit", "too_many", "quota"];
+const BUSY_ERROR_CODES: [&str; 3] = ["rate_limit", "too_many", "quota"];
 /// Those of a request that no other model would take.
-const OF_THE_REQUEST: [&str; 6] = [
+const REQUEST_ERROR_CODES: [&str; 6] = [
     "invalid_request",
     "bad_request",
     "badrequest",
@@ -29,7 +29,7 @@ const OF_THE_REQUEST: [&str; 6] = [
 ];
 
 /// A streamed answer that has begun, with what it began with.
-pub(crate) struct Begun {
+pub(crate) struct StartedStream {
     pub(crate) first: Option<Frame>,
     pub(crate) frames: Frames,
     /// True if some of what came before could not be read.
@@ -39,7 +39,10 @@ pub(crate) struct Begun {
 /// Waits until a stream says something. One that begins with an error has not
 /// begun: its upstream accepted the call and failed all the same. Nor has one
 /// that ends before anything of it could be read.
-pub(crate) async fn start_stream(mut frames: Frames, tools: Tools) -> Result<Begun, UpstreamError> {
+pub(crate) async fn start_stream(
+    mut frames: Frames,
+    tools: Tools,
+) -> Result<StartedStream, UpstreamError> {
     let mut unreadable = false;
     loop {
         let first = match poll_fn(|cx| frames.as_mut().poll_next(cx)).await.transpose()? {
@@ -52,20 +55,20 @@ pub(crate) async fn start_stream(mut frames: Frames, tools: Tools) -> Result<Beg
                 unreadable = true;
                 continue;
             }
-            Some(Frame::Done) | None => return Err(nothing()),
+            Some(Frame::Done) | None => return Err(empty_answer_error()),
             Some(first) => first,
         };
         if let Frame::Look(json) = &first {
             match chunk::parse(json) {
-                Reading { verdict: Verdict::Error(error), .. } => {
+                ParsedEvent { verdict: EventAction::Error(error), .. } => {
                     return Err(refusal(&error, tools));
                 }
                 // It says nothing of an answer.
-                Reading { verdict: Verdict::Kept, usage: None, .. } => continue,
+                ParsedEvent { verdict: EventAction::Kept, usage: None, .. } => continue,
                 _ => {}
             }
         }
-        return Ok(Begun { first: Some(first), frames, unreadable });
+        return Ok(StartedStream { first: Some(first), frames, unreadable });
     }
 }
 
@@ -76,12 +79,12 @@ fn is_readable(frames: &[u8]) -> bool {
 }
 
 /// An answer with a good status that is none.
-fn nothing() -> UpstreamError {
+fn empty_answer_error() -> UpstreamError {
     UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
 }
 
 /// A whole answer, unless it is nothing but an error.
-pub(crate) fn answered(body: Bytes, tools: Tools) -> Result<Bytes, UpstreamError> {
+pub(crate) fn reject_error_body(body: Bytes, tools: Tools) -> Result<Bytes, UpstreamError> {
     if memmem::find(&body, br#""error""#).is_none() || completion::usage(&body).is_some() {
         return Ok(body);
     }
@@ -96,7 +99,7 @@ pub(crate) fn answered(body: Bytes, tools: Tools) -> Result<Bytes, UpstreamError
 /// own.
 fn refusal(error: &str, tools: Tools) -> UpstreamError {
     let told = serde_json::from_str(error).unwrap_or(Value::Null);
-    let status = if is_complaint(error.as_bytes(), tools) { 400 } else { status(&told) };
+    let status = if is_caller_error(error.as_bytes(), tools) { 400 } else { status(&told) };
     let body = json!({ "error": told }).to_string();
     UpstreamError::Refused { status, retry_after: None, body: Bytes::from(body) }
 }
@@ -114,9 +117,9 @@ fn status(error: &Value) -> u16 {
     });
     let is_one = |words: &[&str]| words.iter().any(|it| names.iter().any(|name| name.contains(it)));
     told.unwrap_or_else(|| match () {
-        () if is_one(&BUSY) => 429,
-        () if is_one(&OF_A_KEY) => 401,
-        () if is_one(&OF_THE_REQUEST) => 400,
+        () if is_one(&BUSY_ERROR_CODES) => 429,
+        () if is_one(&KEY_ERROR_CODES) => 401,
+        () if is_one(&REQUEST_ERROR_CODES) => 400,
         () => 500,
     })
 }
@@ -147,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_whole_answer_that_is_an_error_is_a_refusal_unless_it_was_billed() {
-        let refused = |body: &'static str| match answered(Bytes::from(body), Tools::Sent) {
+        let refused = |body: &'static str| match reject_error_body(Bytes::from(body), Tools::Sent) {
             Err(UpstreamError::Refused { status, .. }) => Some(status),
             _ => None,
         };

@@ -9,27 +9,27 @@ use memchr::memmem::Finder;
 /// of it with other text between; all else stays byte for byte. Text without a
 /// null is not copied.
 #[derive(Debug, Clone)]
-pub(crate) struct Nulls(Finder<'static>);
+pub(crate) struct NullStripper(Finder<'static>);
 
-impl Default for Nulls {
+impl Default for NullStripper {
     fn default() -> Self {
         Self(Finder::new("null"))
     }
 }
 
-impl Nulls {
-    pub(crate) fn left_out(&self, text: Bytes) -> Bytes {
+impl NullStripper {
+    pub(crate) fn strip(&self, text: Bytes) -> Bytes {
         if self.0.find(&text).is_none() {
             return text;
         }
-        let mut rest = Rest { text: &text, at: 0 };
+        let mut rest = RemainingBytes { text: &text, at: 0 };
         let mut kept = BytesMut::with_capacity(text.len());
         while let Some((before, string)) = rest.string() {
             kept.extend_from_slice(before);
             match rest.null_member() {
                 None => kept.extend_from_slice(string),
                 Some(End::Comma) => {}
-                Some(End::Brace) => forget_comma(&mut kept),
+                Some(End::Brace) => remove_trailing_comma(&mut kept),
             }
         }
         kept.extend_from_slice(rest.all());
@@ -45,12 +45,12 @@ enum End {
     Brace,
 }
 
-struct Rest<'a> {
+struct RemainingBytes<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl<'a> Rest<'a> {
+impl<'a> RemainingBytes<'a> {
     fn all(&self) -> &'a [u8] {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -89,7 +89,7 @@ impl<'a> Rest<'a> {
 }
 
 /// The last member is gone, so the comma before it goes too.
-fn forget_comma(kept: &mut BytesMut) {
+fn remove_trailing_comma(kept: &mut BytesMut) {
     let trimmed = kept.trim_ascii_end();
     if let Some(before) = trimmed.strip_suffix(b",") {
         kept.truncate(before.len());
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn left_out(text: &str) -> String {
-        let left = Nulls::default().left_out(Bytes::copy_from_slice(text.as_bytes()));
+        let left = NullStripper::default().strip(Bytes::copy_from_slice(text.as_bytes()));
         String::from_utf8(left.to_vec()).unwrap()
     }
 

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::error::Violation;
 use crate::fetched::address;
-use crate::json::{Elements, Members};
+use crate::json::{ArrayElements, Members};
 use crate::messages::MAX_VIOLATIONS;
 use crate::rates::Micros;
 use crate::refusal::Tools;
@@ -71,12 +71,12 @@ impl RequestTools {
         wrong: &mut Vec<Violation>,
     ) -> Self {
         let Some(tools) = tools else { return Self::default() };
-        let Ok(Elements { first, count }) = serde_json::from_str(tools.get()) else {
+        let Ok(ArrayElements { first, count }) = serde_json::from_str(tools.get()) else {
             wrong.push(Violation::new("tools", "invalid_type", "The tools must be an array."));
             return Self::default();
         };
-        if count > Elements::MAX_LEN {
-            let message = format!("There must not be more than {} tools.", Elements::MAX_LEN);
+        if count > ArrayElements::MAX_LEN {
+            let message = format!("There must not be more than {} tools.", ArrayElements::MAX_LEN);
             wrong.push(Violation::new("tools", "too_many", message));
         }
         let mut checked = Self { count, ..Self::default() };
@@ -139,7 +139,7 @@ impl RequestTools {
         let within = members(within, &field, "The choice of some tools")?;
         for tools in [&choice, &within].into_iter().filter_map(|it| it.get("tools")) {
             let field = format!("{field}.tools");
-            let Ok(Elements { first, .. }) = serde_json::from_str(tools) else {
+            let Ok(ArrayElements { first, .. }) = serde_json::from_str(tools) else {
                 return Err(Violation::new(field, "invalid_type", "The tools must be an array."));
             };
             for tool in first {

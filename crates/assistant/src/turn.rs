@@ -9,24 +9,24 @@ use bytes::Bytes;
 use pia_kernel::Secret;
 use serde_json::json;
 
-use crate::admission::{Admitted, Wanted};
+use crate::admission::{AdmittedCall, CallRequest};
 use crate::attempts::{AttemptOutcome, may_be_repeated};
 use crate::completion;
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{AiCaller, Gateway, cost};
 use crate::keys::rest;
 use crate::messages::MAX_VIOLATIONS;
-use crate::metered_call::{Billable, End, MeteredCall};
+use crate::metered_call::{Billable, CallEnd, MeteredCall};
 use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError};
-use crate::prompt_body::{Added, Prompt};
+use crate::prompt_body::{AddedMessages, UpstreamPrompt};
 use crate::rates::{Micros, Rates};
-use crate::refusal::explained;
+use crate::refusal::explain_failure;
 use crate::route::{Route, route};
 use crate::rules::GroupRules;
 use crate::sample::Text;
-use crate::server_tool_calls::{Call, repeated, said_by};
-use crate::server_tools::{ServerTools, Task, format_results};
-use crate::stream_start::{Begun, answered, start_stream};
+use crate::server_tool_calls::{Call, assistant_message, tool_result};
+use crate::server_tools::{ServerToolTask, ServerTools, format_results};
+use crate::stream_start::{StartedStream, reject_error_body, start_stream};
 use crate::surface::Surface;
 use crate::target::{Mode, Target};
 use crate::tools::HostedTool;
@@ -37,7 +37,7 @@ use crate::usage::Usage;
 const MAX_UPSTREAM_CALLS: usize = 8;
 
 /// Rough cost of a picture in tokens.
-const TOKENS_OF_AN_IMAGE: i64 = 1000;
+const TOKENS_PER_IMAGE: i64 = 1000;
 
 /// Permission of a model to use tools of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,20 +54,20 @@ pub(crate) struct Turn {
     otherwise: Mode,
     rules: Arc<GroupRules>,
     route: Route,
-    prompt: Prompt,
-    added: Added,
+    prompt: UpstreamPrompt,
+    added: AddedMessages,
     tools: ServerTools,
     /// Number of times that a model may still have something done.
     rounds: u32,
     /// Usage of its earlier calls.
-    pub(crate) spent: Usage,
+    pub(crate) previous_usage: Usage,
     /// Set once the caller was told that there is an answer: from then on no
     /// other model is asked.
     committed: Arc<AtomicBool>,
 }
 
 /// Pending call: the adapter's two methods have one shape.
-type Asking<T> = Pin<Box<dyn Future<Output = Result<T, UpstreamError>> + Send>>;
+type PendingCall<T> = Pin<Box<dyn Future<Output = Result<T, UpstreamError>> + Send>>;
 
 impl Turn {
     /// Returns the surface that the call came through.
@@ -79,7 +79,7 @@ impl Turn {
         gateway: Gateway,
         asker: AiCaller,
         otherwise: Mode,
-        mut prompt: Prompt,
+        mut prompt: UpstreamPrompt,
         served: ToolMode,
     ) -> Result<Self, AssistantError> {
         let rules = gateway.rules.rules_of(asker.group).await?;
@@ -90,7 +90,7 @@ impl Turn {
         let catalogue = gateway.catalogue.get();
         // Optimising is what its routes are for, named or not.
         let optimising = (otherwise == Mode::Optimize).then_some(otherwise);
-        let mut route = route(&catalogue, &rules, asker.mode.or(optimising), &prompt.wish)
+        let mut route = route(&catalogue, &rules, asker.mode.or(optimising), &prompt.model_hint)
             .ok_or(AssistantError::NotConfigured)?;
         let hosted = &prompt.hosted;
         if let Some(first) = route.first() {
@@ -118,7 +118,7 @@ impl Turn {
             route.retain(|it| it.vision);
         }
         let rounds = gateway.settings.get().max_tool_rounds;
-        let declared = if rounds > 0 { tools.declared() } else { Vec::new() };
+        let declared = if rounds > 0 { tools.declarations() } else { Vec::new() };
         Ok(Self {
             gateway,
             asker,
@@ -126,10 +126,10 @@ impl Turn {
             rules,
             route,
             prompt,
-            added: Added { messages: Vec::new(), tools: declared },
+            added: AddedMessages { messages: Vec::new(), tools: declared },
             tools,
             rounds,
-            spent: Usage::default(),
+            previous_usage: Usage::default(),
             committed: Arc::default(),
         })
     }
@@ -145,7 +145,7 @@ impl Turn {
     }
 
     /// Returns whether its model may have something done once more.
-    pub(crate) fn goes_on(&self) -> bool {
+    pub(crate) fn has_rounds_left(&self) -> bool {
         self.rounds > 0
     }
 
@@ -156,9 +156,9 @@ impl Turn {
     }
 
     /// Begins a streamed answer.
-    pub(crate) async fn open(&mut self) -> Result<(Begun, MeteredCall), AssistantError> {
+    pub(crate) async fn open(&mut self) -> Result<(StartedStream, MeteredCall), AssistantError> {
         let tools = self.prompt.tools;
-        self.ask(|upstream, call| {
+        self.call_upstreams(|upstream, call| {
             Box::pin(async move { start_stream(upstream.open(call).await?, tools).await })
         })
         .await
@@ -167,21 +167,21 @@ impl Turn {
     /// Waits for a whole answer.
     pub(crate) async fn whole(&mut self) -> Result<(Bytes, MeteredCall), AssistantError> {
         let tools = self.prompt.tools;
-        let asking = self.ask(|upstream, call| {
-            Box::pin(async move { answered(upstream.whole(call).await?, tools) })
+        let asking = self.call_upstreams(|upstream, call| {
+            Box::pin(async move { reject_error_body(upstream.complete(call).await?, tools) })
         });
         let (body, mut ticket) = asking.await?;
-        ticket.meter.told = completion::usage(&body);
-        if ticket.meter.told.is_none() {
-            ticket.meter.wrote(&completion::text(&body));
+        ticket.meter.reported = completion::usage(&body);
+        if ticket.meter.reported.is_none() {
+            ticket.meter.count_text(&completion::text(&body));
         }
         Ok((body, ticket))
     }
 
     /// A call of it is over, and was answered.
     pub(crate) fn settle(&mut self, mut ticket: MeteredCall) {
-        self.spent = self.spent.plus(&ticket.used());
-        ticket.end = End::Completed;
+        self.previous_usage = self.previous_usage.plus(&ticket.used());
+        ticket.end = CallEnd::Completed;
     }
 
     /// Does what the model has called for, so that it can be asked again.
@@ -190,53 +190,58 @@ impl Turn {
         if self.rounds == 0 {
             self.added.tools.clear();
         }
-        self.added.messages.push(repeated(text, &calls));
+        self.added.messages.push(assistant_message(text, &calls));
         for (at, call) in calls.iter().enumerate() {
             let said = if at < MAX_UPSTREAM_CALLS {
-                self.done(self.tools.task(call)).await
+                self.run_task(self.tools.task(call)).await
             } else {
                 "This was not done: too many calls at once.".to_owned()
             };
-            self.added.messages.push(said_by(call, &said));
+            self.added.messages.push(tool_result(call, &said));
         }
     }
 
     /// Outcome of a task, as the model is told.
-    async fn done(&mut self, task: Task) -> String {
+    async fn run_task(&mut self, task: ServerToolTask) -> String {
         match task {
-            Task::Nonsense(why) => why.to_owned(),
-            Task::Search(query) => self.searched(&query).await,
-            Task::Look { picture, question } => self.looked(&picture, &question).await,
+            ServerToolTask::Nonsense(why) => why.to_owned(),
+            ServerToolTask::Search(query) => self.run_search(&query).await,
+            ServerToolTask::Look { picture, question } => {
+                self.describe_picture(&picture, &question).await
+            }
         }
     }
 
-    async fn searched(&self, query: &str) -> String {
+    async fn run_search(&self, query: &str) -> String {
         let failed = || "The search failed. Answer without it, and say so.".to_owned();
         let Some(provider) = &self.tools.search else { return failed() };
-        let found = self.gateway.found(provider, self.asker.group, query).await;
+        let found = self.gateway.search_unless_stopped(provider, self.asker.group, query).await;
         found.map_or_else(failed, |it| format_results(&it))
     }
 
     /// Asks the model that sees; a call of its own, with its own costs.
-    async fn looked(&mut self, picture: &[u8], question: &str) -> String {
+    async fn describe_picture(&mut self, picture: &[u8], question: &str) -> String {
         let failed = || "The picture could not be looked at.".to_owned();
-        let Some(sight) = &self.tools.sight else { return failed() };
+        let Some(sight) = &self.tools.vision else { return failed() };
         let picture = String::from_utf8_lossy(picture);
         let asked = question;
         let question = json!({ "type": "text", "text": question });
         let messages = format!(r#"[{{"role":"user","content":[{question},{picture}]}}]"#);
-        let text = Text { besides: TOKENS_OF_AN_IMAGE, ..Text::from_words(&[asked]) };
+        let text = Text { besides: TOKENS_PER_IMAGE, ..Text::from_words(&[asked]) };
         let mut looking = Self {
             gateway: self.gateway.clone(),
             asker: self.asker,
             otherwise: self.otherwise,
             rules: Arc::clone(&self.rules),
             route: sight.route.clone(),
-            prompt: Prompt { pictures: true, ..Prompt::from_messages(&messages, text) },
-            added: Added::default(),
+            prompt: UpstreamPrompt {
+                pictures: true,
+                ..UpstreamPrompt::from_messages(&messages, text)
+            },
+            added: AddedMessages::default(),
             tools: ServerTools::default(),
             rounds: 0,
-            spent: Usage::default(),
+            previous_usage: Usage::default(),
             committed: Arc::default(),
         };
         let Ok((body, mut ticket)) = looking.whole().await else { return failed() };
@@ -254,34 +259,34 @@ impl Turn {
     fn body(&mut self, is_last: bool) -> Vec<Bytes> {
         let body = self.prompt.body(&self.added);
         if is_last && !self.has_tools() {
-            self.prompt.give_away();
+            self.prompt.release();
         }
         body
     }
 
     /// Asks the models of the route one after the other, each with its keys,
     /// until one begins to answer or has refused what no other would take.
-    async fn ask<T>(
+    async fn call_upstreams<T>(
         &mut self,
-        how: impl Fn(Arc<dyn ChatUpstream>, ChatCall) -> Asking<T>,
+        how: impl Fn(Arc<dyn ChatUpstream>, ChatCall) -> PendingCall<T>,
     ) -> Result<(T, MeteredCall), AssistantError> {
         let gateway = self.gateway.clone();
-        let admitted = gateway.admit(self.wanted()?).await?;
-        let Admitted { mut ticket, prompt: tokens, max_output } = admitted;
+        let admitted = gateway.admit(self.admission_request()?).await?;
+        let AdmittedCall { mut ticket, prompt: tokens, max_output } = admitted;
         let mut refused = AssistantError::NotConfigured;
         let route = self.route.clone();
         for (at, target) in route.iter().enumerate() {
             ticket.target = Arc::clone(target);
             ticket.fee = target.fee(&self.prompt.hosted);
-            ticket.slot = None;
-            ticket.slot = match self.slot(target, tokens).await {
+            ticket.permit = None;
+            ticket.permit = match self.acquire_permit(target, tokens).await {
                 Ok(slot) => Some(slot),
                 Err(crowded) => {
                     refused = crowded;
                     continue;
                 }
             };
-            let keys = gateway.keys.order(&target.keys, gateway.waits.elapsed());
+            let keys = gateway.keys.order(&target.keys, gateway.timer.elapsed());
             let last_target = at + 1 == route.len();
             for (at, key) in keys.iter().enumerate() {
                 let is_last = last_target && at + 1 == keys.len();
@@ -301,7 +306,7 @@ impl Turn {
                 };
                 let outcome = AttemptOutcome::from_error(&err);
                 gateway.attempts.count(target, outcome);
-                refused = explained(&err, self.prompt.tools, target);
+                refused = explain_failure(&err, self.prompt.tools, target);
                 if !may_be_repeated(&err) || self.committed.load(Ordering::Relaxed) {
                     ticket.fail(cost(&err));
                     return Err(refused);
@@ -309,7 +314,7 @@ impl Turn {
                 if !outcome.blames_the_key() {
                     break;
                 }
-                gateway.keys.rests(key, gateway.waits.elapsed(), rest(&err));
+                gateway.keys.set_cooldown(key, gateway.timer.elapsed(), rest(&err));
             }
         }
         ticket.fail(Billable::Nothing);
@@ -317,12 +322,12 @@ impl Turn {
     }
 
     /// The next call, as it is to be admitted.
-    fn wanted(&self) -> Result<Wanted<'_>, AssistantError> {
+    fn admission_request(&self) -> Result<CallRequest<'_>, AssistantError> {
         let first = self.route.first().ok_or(AssistantError::NotConfigured)?;
         let hosted = &self.prompt.hosted;
         let mut text = self.prompt.text.clone();
         self.added.messages.iter().for_each(|it| text.words.add(it));
-        Ok(Wanted {
+        Ok(CallRequest {
             asker: self.asker,
             mode: self.asker.mode.unwrap_or(self.otherwise),
             rules: &self.rules,
@@ -335,12 +340,16 @@ impl Turn {
     }
 
     /// Waits for room at an upstream; where another may answer, not for long.
-    async fn slot(&self, target: &Arc<Target>, tokens: i64) -> Result<Permit, AssistantError> {
+    async fn acquire_permit(
+        &self,
+        target: &Arc<Target>,
+        tokens: i64,
+    ) -> Result<Permit, AssistantError> {
         let gateway = &self.gateway;
         let is_last = self.route.last().is_some_and(|it| Arc::ptr_eq(it, target));
         let patience = gateway.settings.get().max_wait;
         let patience = if is_last { patience } else { Duration::ZERO };
-        gateway.slot(target, (self.asker.group, tokens), patience).await
+        gateway.acquire_permit(target, (self.asker.group, tokens), patience).await
     }
 
     fn call(

@@ -5,7 +5,7 @@ use pia_kernel::LiveSetting;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::catalogue::{Catalogue, SearchDepth, SearchProvider};
+use crate::catalogue::{ModelCatalogue, SearchDepth, SearchProvider};
 use crate::chat::{Chat, ChatAnswer};
 use crate::fakes::{Script, Surroundings, asker, look, not_ready, pass};
 use crate::ports::Frame;
@@ -13,7 +13,7 @@ use crate::rates::Micros;
 use crate::rules::GroupRules;
 use crate::target::{Addresses, Protection, ProviderType};
 use crate::tools::UpstreamTool;
-use crate::usage::Outcome;
+use crate::usage::CallOutcome;
 use crate::web_search::SearchResult;
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Fine."},"finish_reason":"stop"}],"usage":{"prompt_tokens":30,"completion_tokens":3}}"#;
@@ -43,32 +43,32 @@ fn web() -> SearchProvider {
 }
 
 /// A catalogue whose first entry serves everybody.
-fn catalogue(entries: Vec<Target>) -> Catalogue {
+fn catalogue(entries: Vec<Target>) -> ModelCatalogue {
     let entries: Vec<_> = entries.into_iter().map(Arc::new).collect();
-    Catalogue {
+    ModelCatalogue {
         default: entries.first().cloned(),
         entries,
         searches: vec![Arc::new(web())],
-        ..Catalogue::default()
+        ..ModelCatalogue::default()
     }
 }
 
-fn with_fallback() -> Catalogue {
+fn with_fallback() -> ModelCatalogue {
     let first = Target { fallbacks: vec!["second".to_owned()], ..entry("first") };
     catalogue(vec![first, entry("second")])
 }
 
-fn searching() -> Catalogue {
+fn searching() -> ModelCatalogue {
     catalogue(vec![Target { web_search_tool: Some("web".to_owned()), ..entry("first") }])
 }
 
-fn chat(around: &Surroundings, catalogue: Catalogue) -> Chat {
+fn chat(around: &Surroundings, catalogue: ModelCatalogue) -> Chat {
     Chat::new(Gateway { catalogue: LiveSetting::new(catalogue), ..around.gateway() })
 }
 
 async fn whole(
     around: &Surroundings,
-    with: Catalogue,
+    with: ModelCatalogue,
     body: &Value,
 ) -> Result<Value, AssistantError> {
     match chat(around, with).answer(asker(), Bytes::from(body.to_string())).await? {
@@ -77,7 +77,7 @@ async fn whole(
     }
 }
 
-async fn streamed(around: &Surroundings, with: Catalogue, body: &Value) -> String {
+async fn streamed(around: &Surroundings, with: ModelCatalogue, body: &Value) -> String {
     match chat(around, with).answer(asker(), Bytes::from(body.to_string())).await.unwrap() {
         ChatAnswer::Stream(answer) => {
             String::from_utf8(answer.collect::<Vec<_>>().await.concat()).unwrap()
@@ -111,7 +111,7 @@ async fn a_model_that_is_down_is_answered_for_by_its_fallback() {
         let asked: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
         assert_eq!(asked, ["first", "second"]);
         let [record] = around.noted().try_into().unwrap();
-        assert_eq!((record.model.as_str(), record.outcome), ("second", Outcome::Completed));
+        assert_eq!((record.model.as_str(), record.outcome), ("second", CallOutcome::Completed));
     }
 }
 
@@ -262,7 +262,7 @@ async fn a_search_is_done_here_and_the_caller_sees_the_answer_alone() {
     );
     assert!(messages[2]["content"].as_str().unwrap().contains("[Rust](https://rust-lang.org)"));
     let noted: Vec<_> = around.noted().iter().map(|it| (it.tokens.input, it.outcome)).collect();
-    assert_eq!(noted, [(10, Outcome::Completed), (30, Outcome::Completed)]);
+    assert_eq!(noted, [(10, CallOutcome::Completed), (30, CallOutcome::Completed)]);
 }
 
 #[tokio::test]

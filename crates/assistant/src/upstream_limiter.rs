@@ -12,7 +12,7 @@ use std::time::Duration;
 use pia_kernel::{GroupId, LiveSetting};
 
 use self::bucket::Bucket;
-use self::turns::{Place, Turns};
+use self::turns::{FairQueue, QueuePosition};
 use crate::catalogue::SearchProvider;
 use crate::ports::Timer;
 use crate::target::{Protection, Target};
@@ -20,7 +20,7 @@ use crate::target::{Protection, Target};
 /// So many may wait for one upstream; more are turned away at once.
 const MAX_WAITING: usize = 1000;
 /// Time to wait where open calls have to end first.
-const SOON: Duration = Duration::from_secs(2);
+const QUEUE_RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// Lets calls to an upstream as its `Protection` says: at once while there is
 /// room, and else in turns, one of each group. One for all workers of a process.
@@ -29,7 +29,7 @@ const SOON: Duration = Duration::from_secs(2);
 /// part of it.
 #[derive(Debug)]
 pub struct UpstreamLimiter {
-    gates: Mutex<HashMap<String, KeyLimiter>>,
+    gates: Mutex<HashMap<String, UpstreamState>>,
     /// Number of instances there are; 0 counts as 1.
     instances: LiveSetting<u32>,
 }
@@ -43,19 +43,19 @@ impl Default for UpstreamLimiter {
 
 /// Limiter of one upstream.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Entrance<'a> {
+pub(crate) struct UpstreamQuota<'a> {
     name: &'a str,
     protection: Protection,
 }
 
-impl<'a> From<&'a Target> for Entrance<'a> {
+impl<'a> From<&'a Target> for UpstreamQuota<'a> {
     fn from(target: &'a Target) -> Self {
         let name = target.id.as_deref().unwrap_or(&target.model);
         Self { name, protection: target.protection }
     }
 }
 
-impl<'a> From<&'a SearchProvider> for Entrance<'a> {
+impl<'a> From<&'a SearchProvider> for UpstreamQuota<'a> {
     fn from(provider: &'a SearchProvider) -> Self {
         Self { name: &provider.id, protection: provider.protection }
     }
@@ -63,17 +63,17 @@ impl<'a> From<&'a SearchProvider> for Entrance<'a> {
 
 /// Too much is asked of the upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Crowded {
+pub(crate) struct LimitReached {
     pub(crate) retry_after: Duration,
 }
 
 /// One upstream, and what is asked of it.
 #[derive(Debug, Default)]
-struct KeyLimiter {
+struct UpstreamState {
     open: u32,
     requests: Bucket,
     tokens: Bucket,
-    turns: Turns,
+    turns: FairQueue,
 }
 
 /// Room for one call. Gone, it makes room for others.
@@ -87,7 +87,7 @@ pub(crate) struct Permit {
 }
 
 /// Reason that a call has to wait.
-enum Lack {
+enum LimitShortfall {
     /// This much time.
     Time(Duration),
     /// The end of another call.
@@ -100,7 +100,7 @@ impl UpstreamLimiter {
         Self { gates: Mutex::default(), instances }
     }
 
-    /// Returns the number of calls are open, and how many wait to be.
+    /// Returns the number of open calls, and how many wait to be.
     pub fn load(&self) -> (u64, u64) {
         let gates = self.lock();
         gates.values().fold((0, 0), |(open, waiting), it| {
@@ -110,20 +110,20 @@ impl UpstreamLimiter {
 
     /// Waits for room for a call of so many tokens, but not for longer than
     /// `patience`.
-    pub(crate) async fn enter(
+    pub(crate) async fn acquire(
         self: &Arc<Self>,
-        to: impl Into<Entrance<'_>>,
+        to: impl Into<UpstreamQuota<'_>>,
         (group, tokens): (GroupId, i64),
         patience: Duration,
         waits: &Arc<dyn Timer>,
-    ) -> Result<Permit, Crowded> {
-        let Entrance { name, protection } = to.into();
+    ) -> Result<Permit, LimitReached> {
+        let UpstreamQuota { name, protection } = to.into();
         if protection == Protection::default() {
             return Ok(Permit { of: None, counted: 0, took: 0 });
         }
-        let limits = self.part(protection);
-        let asked = Asked { group, tokens, limits };
-        let mut waiting = Waiting { turnstile: self, name, place: None };
+        let limits = self.instance_share(protection);
+        let asked = QueuedRequest { group, tokens, limits };
+        let mut waiting = QueuedCall { limiter: self, name, place: None };
         let (mut end, mut time) = (waits.pause(patience), None);
         poll_fn(|cx| {
             let lack = match waiting.poll(asked, waits.elapsed(), cx) {
@@ -134,7 +134,7 @@ impl UpstreamLimiter {
                 Err(lack) => lack,
             };
             let retry_after = match lack {
-                Some(Lack::Time(left)) => {
+                Some(LimitShortfall::Time(left)) => {
                     // Polled once, so that it wakes this call.
                     let pause = time.insert(waits.pause(left));
                     if pause.as_mut().poll(cx).is_ready() {
@@ -142,18 +142,18 @@ impl UpstreamLimiter {
                     }
                     left
                 }
-                Some(Lack::Room) => SOON,
-                None => return Poll::Ready(Err(Crowded { retry_after: SOON })),
+                Some(LimitShortfall::Room) => QUEUE_RETRY_AFTER,
+                None => return Poll::Ready(Err(LimitReached { retry_after: QUEUE_RETRY_AFTER })),
             };
             let retry_after = retry_after.max(Duration::from_secs(1));
-            end.as_mut().poll(cx).map(|()| Err(Crowded { retry_after }))
+            end.as_mut().poll(cx).map(|()| Err(LimitReached { retry_after }))
         })
         .await
     }
 
     /// Returns this instance's share of what all together may call: an even
     /// share, so that they never call more unless that were less than one each.
-    fn part(&self, whole: Protection) -> Protection {
+    fn instance_share(&self, whole: Protection) -> Protection {
         let instances = (*self.instances.get()).max(1);
         let part = |it: Option<u32>| it.map(|it| (it / instances).max(1));
         Protection {
@@ -163,31 +163,36 @@ impl UpstreamLimiter {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, KeyLimiter>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, UpstreamState>> {
         self.gates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[derive(Clone, Copy)]
-struct Asked {
+struct QueuedRequest {
     group: GroupId,
     tokens: i64,
     limits: Protection,
 }
 
 /// A call that waits; dropped, it makes room for the next in turn.
-struct Waiting<'a> {
-    turnstile: &'a Arc<UpstreamLimiter>,
+struct QueuedCall<'a> {
+    limiter: &'a Arc<UpstreamLimiter>,
     name: &'a str,
-    place: Option<Place>,
+    place: Option<QueuePosition>,
 }
 
-impl Waiting<'_> {
+impl QueuedCall<'_> {
     /// Lets the call in, or says what lacks; nothing where too many wait.
-    fn poll(&mut self, asked: Asked, now: Duration, cx: &Context<'_>) -> Result<(), Option<Lack>> {
-        let mut gates = self.turnstile.lock();
+    fn poll(
+        &mut self,
+        asked: QueuedRequest,
+        now: Duration,
+        cx: &Context<'_>,
+    ) -> Result<(), Option<LimitShortfall>> {
+        let mut gates = self.limiter.lock();
         if !gates.contains_key(self.name) {
-            gates.insert(self.name.to_owned(), KeyLimiter::default());
+            gates.insert(self.name.to_owned(), UpstreamState::default());
         }
         let Some(gate) = gates.get_mut(self.name) else { return Err(None) };
         if self.place.is_none() && gate.turns.len() >= MAX_WAITING {
@@ -197,7 +202,7 @@ impl Waiting<'_> {
             Some(place) => gate.turns.is_next(place),
             None => gate.turns.len() == 0,
         };
-        let lack = if is_next { gate.lack(asked, now) } else { Some(Lack::Room) };
+        let lack = if is_next { gate.shortfall(asked, now) } else { Some(LimitShortfall::Room) };
         match lack {
             None => {
                 gate.take(asked);
@@ -215,28 +220,28 @@ impl Waiting<'_> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueuedCall<'_> {
     fn drop(&mut self) {
         if let Some(place) = self.place.take()
-            && let Some(gate) = self.turnstile.lock().get_mut(self.name)
+            && let Some(gate) = self.limiter.lock().get_mut(self.name)
         {
             gate.turns.leave(place);
         }
     }
 }
 
-impl KeyLimiter {
-    fn lack(&mut self, asked: Asked, now: Duration) -> Option<Lack> {
+impl UpstreamState {
+    fn shortfall(&mut self, asked: QueuedRequest, now: Duration) -> Option<LimitShortfall> {
         let Protection { requests_per_minute, tokens_per_minute, concurrent } = asked.limits;
         if concurrent.is_some_and(|it| self.open >= it) {
-            return Some(Lack::Room);
+            return Some(LimitShortfall::Room);
         }
-        let requests = requests_per_minute.and_then(|it| self.requests.lack(1, it, now));
-        let tokens = tokens_per_minute.and_then(|it| self.tokens.lack(asked.tokens, it, now));
-        requests.max(tokens).map(Lack::Time)
+        let requests = requests_per_minute.and_then(|it| self.requests.wait_time(1, it, now));
+        let tokens = tokens_per_minute.and_then(|it| self.tokens.wait_time(asked.tokens, it, now));
+        requests.max(tokens).map(LimitShortfall::Time)
     }
 
-    fn take(&mut self, asked: Asked) {
+    fn take(&mut self, asked: QueuedRequest) {
         self.open += 1;
         if asked.limits.requests_per_minute.is_some() {
             self.requests.take(1);

@@ -36,7 +36,7 @@ impl Usage {
 
 /// End of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CallOutcome {
     /// With a whole answer.
     Completed,
     /// The caller left before the end.
@@ -45,7 +45,7 @@ pub enum Outcome {
     Failed,
 }
 
-impl Outcome {
+impl CallOutcome {
     /// Its name in the database.
     pub fn name(self) -> &'static str {
         match self {
@@ -86,5 +86,5 @@ pub struct UsageRecord {
     /// True if the tokens are our estimate, the upstream having told none.
     pub estimated: bool,
     /// End of the call.
-    pub outcome: Outcome,
+    pub outcome: CallOutcome,
 }

@@ -302,7 +302,7 @@ impl Server {
             .current_dir(&installation.dir);
         let mut process = Process::start(name, &mut command, dir)?;
         let health = health(address);
-        process.wait_for(|| asked(address, &health).is_ok())?;
+        process.wait_for(|| call_once(address, &health).is_ok())?;
         let accounts =
             Accounts::register(address, accounts).map_err(|err| format!("{name}: {err}"))?;
         Ok(Self { address, process, accounts, installation })
@@ -365,13 +365,13 @@ fn start_demo(program: &Path, address: SocketAddr, dir: &Path) -> Outcome<Proces
 /// The text of the demo upstream's whole answer, as it stands in its JSON.
 fn content(demo: SocketAddr) -> Outcome<Vec<u8>> {
     let call = Entrance::open(demo).calls(b"\"choices\"").whole;
-    let answer = asked(demo, &call).map_err(|err| format!("demo upstream: {err}"))?;
+    let answer = call_once(demo, &call).map_err(|err| format!("demo upstream: {err}"))?;
     let body: Value = serde_json::from_slice(&answer.body)?;
     let text = body.pointer("/choices/0/message/content").filter(|it| it.is_string());
     Ok(text.ok_or("the demo upstream's answer has no content")?.to_string().into_bytes())
 }
 
-fn asked(to: SocketAddr, call: &Call) -> Outcome<Answer> {
+fn call_once(to: SocketAddr, call: &Call) -> Outcome<Answer> {
     let answer = Connection::open(to)?.exchange(&call.request)?;
     call.check(&answer)?;
     Ok(answer)

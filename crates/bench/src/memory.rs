@@ -29,7 +29,7 @@ pub(crate) fn measure(it: &Contender, still_for: Duration) -> Outcome<Vec<(Metri
     microseconds_a_chunk(it.address, &calls.stream, BEFORE, 1)?;
     process::settle(&[&it.process])?;
     let before = it.process.resident()?;
-    let held = begun(it.address, &calls.slow, OPEN)?;
+    let held = open_streams(it.address, &calls.slow, OPEN)?;
     // Every stream has had a few chunks by then.
     thread::sleep(Duration::from_secs(3));
     let each = (it.process.resident()? - before) * 1e3 / count(OPEN);
@@ -44,7 +44,7 @@ pub(crate) fn measure(it: &Contender, still_for: Duration) -> Outcome<Vec<(Metri
 /// `still_for`. Afterwards each of them reads the rest.
 fn stalled(to: SocketAddr, call: &Call, of: &Process, still_for: Duration) -> Outcome<[f64; 2]> {
     let before = of.resident()?;
-    let readers = begun(to, call, STILL)?;
+    let readers = open_streams(to, call, STILL)?;
     thread::sleep(Duration::from_secs(1));
     let at_first = of.resident()?;
     thread::sleep(still_for);
@@ -62,7 +62,11 @@ fn stalled(to: SocketAddr, call: &Call, of: &Process, still_for: Duration) -> Ou
 
 /// So many streams, asked for at once, of each of which something came, and
 /// that.
-fn begun(to: SocketAddr, call: &Call, how_many: usize) -> Outcome<Vec<(TcpStream, Vec<u8>)>> {
+fn open_streams(
+    to: SocketAddr,
+    call: &Call,
+    how_many: usize,
+) -> Outcome<Vec<(TcpStream, Vec<u8>)>> {
     let asked = (0..how_many).map(|_| -> Outcome<TcpStream> {
         let mut stream = TcpStream::connect(to)?;
         stream.set_read_timeout(Some(Duration::from_mins(1)))?;
@@ -97,7 +101,7 @@ mod tests {
         let to = answering(HELLO);
         let call = greeting(to);
 
-        let streams = begun(to, &call, 3).unwrap();
+        let streams = open_streams(to, &call, 3).unwrap();
 
         assert_eq!(streams.len(), 3);
         for (stream, first) in streams {
@@ -110,7 +114,7 @@ mod tests {
     fn what_is_no_stream_is_told() {
         let to = answering(BUSY);
 
-        let said = begun(to, &greeting(to), 1).unwrap_err().to_string();
+        let said = open_streams(to, &greeting(to), 1).unwrap_err().to_string();
 
         assert!(said.contains("503"), "{said}");
     }

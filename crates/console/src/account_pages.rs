@@ -5,13 +5,13 @@ use std::sync::Arc;
 use pia_kernel::{Language, RequestContext, Unavailable};
 use pia_web::{ApiError, Runner};
 
-use crate::accounts::AccountDesk;
+use crate::accounts::AccountService;
 
 /// Services of the account pages. The app stores it as its data.
 #[derive(Clone)]
 pub struct AccountPages {
     /// Registration and recovery of accounts.
-    pub desk: Arc<dyn AccountDesk>,
+    pub accounts: Arc<dyn AccountService>,
     /// Name of the server.
     pub name: String,
     /// Under which address browsers know the server.
@@ -23,7 +23,7 @@ pub struct AccountPages {
 impl AccountPages {
     /// Runs a use case for a reader of this language: letters go out in it,
     /// whatever the browser prefers.
-    pub(crate) async fn ask<T: Send + 'static>(
+    pub(crate) async fn run_in_language<T: Send + 'static>(
         &self,
         language: Language,
         use_case: impl Future<Output = Result<T, Unavailable>> + Send + 'static,

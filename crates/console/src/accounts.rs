@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pia_identity::{CustomerType, Device, RegistrationRules, Violation};
+use pia_identity::{CustomerType, RegistrationRules, SignInDevice, Violation};
 use pia_kernel::{Secret, Unavailable, UserId};
 
 /// Registration form, as a person typed it.
 #[derive(Debug, Clone)]
-pub struct Applicant {
+pub struct RegistrationInput {
     /// Their address.
     pub email: String,
     /// The password they choose.
@@ -23,9 +23,9 @@ pub struct Applicant {
     pub invitation: Option<Secret<String>>,
 }
 
-/// Outcome of wanting an account.
+/// Outcome of a registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Joined {
+pub enum RegistrationResult {
     /// It is made and can be used.
     Made,
     /// The next step is told by email, whether or not the address is new.
@@ -40,9 +40,9 @@ pub enum Joined {
     SeatsTaken,
 }
 
-/// Outcome of showing that an address is one's own.
+/// Outcome of verifying an email address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verified {
+pub enum VerificationResult {
     /// It is.
     Now,
     /// The link was used, has ended or never was one.
@@ -51,16 +51,16 @@ pub enum Verified {
 
 /// A letter with a link that somebody asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestedLetter {
+pub enum RequestedEmail {
     /// To choose another password.
     PasswordReset,
     /// To confirm the address.
     Verification,
 }
 
-/// Outcome of asking for a letter with a link.
+/// Outcome of requesting an email with a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkAsked {
+pub enum EmailRequestResult {
     /// It is sent, if there is anyone to send it to.
     Mailed,
     /// The server cannot send mail.
@@ -77,12 +77,12 @@ pub struct NewPassword {
     /// The password, as it was typed.
     pub password: Secret<String>,
     /// Device that sends the form.
-    pub device: Device,
+    pub device: SignInDevice,
 }
 
-/// Outcome of choosing another password.
+/// Outcome of a password reset.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PasswordReset {
+pub enum PasswordResetResult {
     /// It is the password now.
     Done,
     /// The password cannot be taken; the link is still good.
@@ -93,20 +93,31 @@ pub enum PasswordReset {
 
 /// Makes accounts, and helps people to come into theirs.
 #[async_trait]
-pub trait AccountDesk: Send + Sync {
+pub trait AccountService: Send + Sync {
     /// Returns the current rules of registration.
     fn rules(&self) -> Arc<RegistrationRules>;
 
     /// Makes an account.
-    async fn register(&self, applicant: Applicant) -> Result<Joined, Unavailable>;
+    async fn register(
+        &self,
+        applicant: RegistrationInput,
+    ) -> Result<RegistrationResult, Unavailable>;
 
     /// Spends the link that shows whose an address is.
-    async fn verify(&self, user: UserId, token: Secret<String>) -> Result<Verified, Unavailable>;
+    async fn verify(
+        &self,
+        user: UserId,
+        token: Secret<String>,
+    ) -> Result<VerificationResult, Unavailable>;
 
     /// Mails a link. Tells nobody, by what it answers or by how long it takes,
     /// whether there is such an account.
-    async fn mail(&self, letter: RequestedLetter, email: String) -> Result<LinkAsked, Unavailable>;
+    async fn mail(
+        &self,
+        letter: RequestedEmail,
+        email: String,
+    ) -> Result<EmailRequestResult, Unavailable>;
 
     /// Spends that link.
-    async fn reset(&self, new: NewPassword) -> Result<PasswordReset, Unavailable>;
+    async fn reset(&self, new: NewPassword) -> Result<PasswordResetResult, Unavailable>;
 }

@@ -48,12 +48,12 @@ impl From<AdminRequest> for NewAdmin {
     /// A key that is missing is for the domain to miss, which tells all that
     /// is wrong at once.
     fn from(AdminRequest { email, password, display_name }: AdminRequest) -> Self {
-        let password = password.unwrap_or_else(nothing);
+        let password = password.unwrap_or_else(empty_password);
         Self { email: email.unwrap_or_default(), password, display_name }
     }
 }
 
 /// Returns the stand-in for a password that was not sent.
-pub(crate) fn nothing() -> Secret<String> {
+pub(crate) fn empty_password() -> Secret<String> {
     Secret::new(String::new())
 }

@@ -2,20 +2,20 @@
 //!
 //! They need no script. What is said on them is in `texts`.
 
+pub(crate) mod email_page;
 pub(crate) mod error;
+mod error_pages;
 pub(crate) mod form;
-pub(crate) mod letter_page;
 pub(crate) mod notice;
 pub(crate) mod page_layout;
 pub(crate) mod page_request;
-mod readable;
 pub(crate) mod register;
 pub(crate) mod reset_password;
 mod same_site;
-mod sent;
+mod submission;
 pub(crate) mod verify_email;
 
-pub use readable::readable;
+pub use error_pages::render_errors;
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use pia_identity::RegistrationPolicy;
-use pia_policy::SetupStanding;
+use pia_policy::SetupState;
 use pia_web::{ApiError, reads_pages};
 
 use crate::AccountPages;
@@ -35,22 +35,22 @@ pub(crate) async fn show(
         let message = "There is nothing at this address.";
         return Err(ApiError::refused(StatusCode::NOT_FOUND, "not_found", message));
     }
-    let frame = PageRequest::from_request(&request).frame.below("auth/");
-    let standing = console.desk.standing();
-    let is_closed = reception.desk.rules().policy == RegistrationPolicy::Closed;
+    let frame = PageRequest::from_request(&request).frame.with_base("auth/");
+    let standing = console.licences.setup_state();
+    let is_closed = reception.accounts.rules().policy == RegistrationPolicy::Closed;
     let (name, says, links) =
         (reception.name.clone(), says(&frame, &standing), links(&frame, &standing, is_closed));
     Ok(render(StatusCode::OK, &FrontPage { frame, name, says, links }))
 }
 
-fn says(frame: &PageLayout, standing: &SetupStanding) -> &'static str {
+fn says(frame: &PageLayout, standing: &SetupState) -> &'static str {
     let texts = &frame.texts.front;
-    if *standing == SetupStanding::Done { texts.intro } else { texts.unlicensed }
+    if *standing == SetupState::Done { texts.intro } else { texts.unlicensed }
 }
 
 fn links(
     frame: &PageLayout,
-    standing: &SetupStanding,
+    standing: &SetupState,
     is_closed: bool,
 ) -> Vec<(&'static str, &'static str)> {
     let texts = &frame.texts.front;
@@ -58,9 +58,9 @@ fn links(
     let register = ("auth/register.html", texts.register);
     let forgot = ("auth/forgot-password.html", texts.forgot);
     match standing {
-        SetupStanding::Done if is_closed => vec![forgot],
-        SetupStanding::Done => vec![register, forgot],
-        SetupStanding::Ended(_) | SetupStanding::NoLicence | SetupStanding::Refused(_) => {
+        SetupState::Done if is_closed => vec![forgot],
+        SetupState::Done => vec![register, forgot],
+        SetupState::Ended(_) | SetupState::NoLicence | SetupState::Refused(_) => {
             vec![set_up, forgot]
         }
     }

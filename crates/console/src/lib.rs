@@ -18,9 +18,9 @@ mod well_known;
 
 pub use account_pages::AccountPages;
 pub use accounts::{
-    AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, RequestedLetter,
-    Verified,
+    AccountService, EmailRequestResult, NewPassword, PasswordResetResult, RegistrationInput,
+    RegistrationResult, RequestedEmail, VerificationResult,
 };
-pub use auth::readable;
+pub use auth::render_errors;
 pub use routes::routes;
 pub use setup_pages::SetupPages;

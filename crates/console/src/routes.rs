@@ -4,8 +4,8 @@ mod auth;
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
-    ResponseDoc, Route,
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route,
 };
 
 use crate::{administrator, front, page, setup};
@@ -126,8 +126,8 @@ fn open(
         path,
         access: Access::Anonymous,
         licensing: Licensing::NotNeeded,
-        credentials: Credentials::Session,
-        accounts: Accounts::Complete,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Complete,
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Admin,

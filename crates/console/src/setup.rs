@@ -9,7 +9,7 @@ use actix_web::web::{Data, Json};
 use actix_web::{HttpRequest, HttpResponse};
 use pia_identity::NewAdmin;
 use pia_kernel::{Secret, Timestamp};
-use pia_policy::{Licence, SetupStanding};
+use pia_policy::{Licence, SetupState};
 use pia_web::{ApiError, RawBody};
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ struct SetupForm {
     license: String,
     #[serde(default)]
     email: String,
-    #[serde(default = "administrator::nothing")]
+    #[serde(default = "administrator::empty_password")]
     password: Secret<String>,
     /// Says something where the form is to be shown in the other language.
     #[serde(default)]
@@ -63,7 +63,7 @@ pub(crate) async fn show(
     console: Data<SetupPages>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    Ok(standing(&console, frame(&request)).await?.answer(StatusCode::OK))
+    Ok(current_page(&console, frame(&request)).await?.answer(StatusCode::OK))
 }
 
 /// Takes the form.
@@ -92,7 +92,7 @@ pub(crate) async fn upload(
 }
 
 fn frame(request: &HttpRequest) -> PageLayout {
-    PageRequest::from_request(request).frame.below("setup/")
+    PageRequest::from_request(request).frame.with_base("setup/")
 }
 
 async fn answer_form(
@@ -105,7 +105,7 @@ async fn answer_form(
         return Err(ApiError::refused(StatusCode::BAD_REQUEST, "validation_failed", message));
     };
     if !form.switch.is_empty() {
-        let page = standing(console, frame).await?;
+        let page = current_page(console, frame).await?;
         return Ok(page.filled_in(&form.license, &form.email).answer(StatusCode::OK));
     }
     match form.step {
@@ -122,8 +122,8 @@ async fn answer_license(
     match console.install(&form.token, form.license.as_str()).await? {
         Ok(_) => Ok(done(&frame)),
         Err(err) => {
-            let page = standing(console, frame).await?.filled_in(&form.license, "");
-            Ok(page.refusing(&err).answer(Refusal::from_error(&err).status))
+            let page = current_page(console, frame).await?.filled_in(&form.license, "");
+            Ok(page.with_licence_error(&err).answer(Refusal::from_error(&err).status))
         }
     }
 }
@@ -134,8 +134,8 @@ async fn answer_administrator(
     form: SetupForm,
 ) -> Result<HttpResponse, ApiError> {
     // The gates let this page's forms through without a licence.
-    if console.desk.standing() != SetupStanding::Done {
-        return Ok(standing(console, frame).await?.answer(StatusCode::CONFLICT));
+    if console.licences.setup_state() != SetupState::Done {
+        return Ok(current_page(console, frame).await?.answer(StatusCode::CONFLICT));
     }
     let SetupForm { token, email, password, .. } = form;
     let admin = NewAdmin { email: email.clone(), password, display_name: None };
@@ -143,8 +143,8 @@ async fn answer_administrator(
         Ok(_) => Ok(done(&frame)),
         Err(err) => {
             let fewest = console.first_admin.fewest_password_chars();
-            let page = standing(console, frame).await?.filled_in("", &email);
-            Ok(page.not_appointing(&err, fewest).answer(administrator::status(err)))
+            let page = current_page(console, frame).await?.filled_in("", &email);
+            Ok(page.with_admin_error(&err, fewest).answer(administrator::status(err)))
         }
     }
 }
@@ -158,19 +158,19 @@ fn done(frame: &PageLayout) -> HttpResponse {
 }
 
 /// The page as things stand.
-async fn standing(console: &SetupPages, frame: PageLayout) -> Result<SetupPage, ApiError> {
-    Ok(match console.desk.standing() {
-        SetupStanding::Done if console.lacks_admin().await? => SetupPage::administrator(frame),
-        SetupStanding::Done => SetupPage::done(frame),
-        SetupStanding::NoLicence => {
+async fn current_page(console: &SetupPages, frame: PageLayout) -> Result<SetupPage, ApiError> {
+    Ok(match console.licences.setup_state() {
+        SetupState::Done if console.lacks_admin().await? => SetupPage::administrator(frame),
+        SetupState::Done => SetupPage::done(frame),
+        SetupState::NoLicence => {
             let status = frame.texts.setup.no_license.to_owned();
             SetupPage::license(frame, status)
         }
-        SetupStanding::Refused(fault) => {
+        SetupState::Refused(fault) => {
             let status = (frame.texts.setup.refused)(&fault);
             SetupPage::license(frame, status)
         }
-        SetupStanding::Ended(at) => {
+        SetupState::Ended(at) => {
             let status = (frame.texts.setup.ended)(at);
             SetupPage::license(frame, status)
         }
@@ -185,7 +185,7 @@ async fn answer_upload(
     console.install(token, body).await?.map(|it| Json(it.into())).map_err(refused)
 }
 
-/// Returns whether the body is what a form's is by default.
+/// Returns whether the body has the default media type of forms.
 pub(crate) fn is_form(request: &HttpRequest) -> bool {
     let given = request.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
     let essence = given.unwrap_or_default().split(';').next().unwrap_or_default().trim();

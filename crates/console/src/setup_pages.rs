@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use pia_identity::{Account, FirstAdmin, FirstAdminError, NewAdmin};
 use pia_kernel::Secret;
-use pia_policy::{InstallError, Licence, LicenceDesk};
+use pia_policy::{InstallError, Licence, LicenceService};
 use pia_web::{ApiError, Runner};
 
 /// Services of the set-up pages. The app stores it as its data.
 #[derive(Clone)]
 pub struct SetupPages {
     /// Installation of licences.
-    pub desk: Arc<dyn LicenceDesk>,
+    pub licences: Arc<dyn LicenceService>,
     /// Creation of the first administrator.
     pub first_admin: FirstAdmin,
     /// Runner of use cases.
@@ -26,7 +26,7 @@ impl SetupPages {
         text: impl Into<Vec<u8>>,
     ) -> Result<Result<Licence, InstallError>, ApiError> {
         let (desk, token, text) =
-            (Arc::clone(&self.desk), Secret::new(token.to_owned()), text.into());
+            (Arc::clone(&self.licences), Secret::new(token.to_owned()), text.into());
         // Run to its end: half-way the licence would be in and the token not gone.
         let install = async move { Ok::<_, ApiError>(desk.install(&token, &text).await) };
         self.runner.run(install).await
@@ -45,7 +45,7 @@ impl SetupPages {
         self.runner.run(appoint).await
     }
 
-    /// Returns whether nobody is administrator yet.
+    /// Returns whether there is no administrator yet.
     pub(crate) async fn lacks_admin(&self) -> Result<bool, ApiError> {
         let first_admin = self.first_admin.clone();
         self.runner.run(async move { first_admin.is_missing().await }).await

@@ -12,21 +12,21 @@ use pia_web::Runner;
 
 use crate::AccountPages;
 use crate::accounts::{
-    AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, RequestedLetter,
-    Verified,
+    AccountService, EmailRequestResult, NewPassword, PasswordResetResult, RegistrationInput,
+    RegistrationResult, RequestedEmail, VerificationResult,
 };
 
 /// A desk that answers as it is told.
 pub(crate) struct Accounts {
     pub(crate) rules: RegistrationRules,
-    pub(crate) joined: Joined,
-    pub(crate) verified: Verified,
-    pub(crate) asked_for: LinkAsked,
-    pub(crate) reset: PasswordReset,
+    pub(crate) joined: RegistrationResult,
+    pub(crate) verified: VerificationResult,
+    pub(crate) asked_for: EmailRequestResult,
+    pub(crate) reset: PasswordResetResult,
     pub(crate) is_away: bool,
     /// Recorded calls, each with its language.
     pub(crate) asked: Mutex<Vec<String>>,
-    pub(crate) applicants: Mutex<Vec<Applicant>>,
+    pub(crate) applicants: Mutex<Vec<RegistrationInput>>,
     pub(crate) language: Mutex<Option<Language>>,
 }
 
@@ -34,10 +34,10 @@ impl Default for Accounts {
     fn default() -> Self {
         Self {
             rules: RegistrationRules::default(),
-            joined: Joined::Made,
-            verified: Verified::Now,
-            asked_for: LinkAsked::Mailed,
-            reset: PasswordReset::Done,
+            joined: RegistrationResult::Made,
+            verified: VerificationResult::Now,
+            asked_for: EmailRequestResult::Mailed,
+            reset: PasswordResetResult::Done,
             is_away: false,
             asked: Mutex::default(),
             applicants: Mutex::default(),
@@ -63,28 +63,39 @@ impl Accounts {
 }
 
 #[async_trait]
-impl AccountDesk for Accounts {
+impl AccountService for Accounts {
     fn rules(&self) -> Arc<RegistrationRules> {
         Arc::new(self.rules.clone())
     }
 
-    async fn register(&self, applicant: Applicant) -> Result<Joined, Unavailable> {
+    async fn register(
+        &self,
+        applicant: RegistrationInput,
+    ) -> Result<RegistrationResult, Unavailable> {
         self.note(format!("register {}", applicant.email))?;
         self.applicants.lock().unwrap().push(applicant);
         Ok(self.joined.clone())
     }
 
-    async fn verify(&self, user: UserId, token: Secret<String>) -> Result<Verified, Unavailable> {
+    async fn verify(
+        &self,
+        user: UserId,
+        token: Secret<String>,
+    ) -> Result<VerificationResult, Unavailable> {
         self.note(format!("verify {user} {}", token.expose()))?;
         Ok(self.verified)
     }
 
-    async fn mail(&self, letter: RequestedLetter, email: String) -> Result<LinkAsked, Unavailable> {
+    async fn mail(
+        &self,
+        letter: RequestedEmail,
+        email: String,
+    ) -> Result<EmailRequestResult, Unavailable> {
         self.note(format!("mail {letter:?} to {email}"))?;
         Ok(self.asked_for)
     }
 
-    async fn reset(&self, new: NewPassword) -> Result<PasswordReset, Unavailable> {
+    async fn reset(&self, new: NewPassword) -> Result<PasswordResetResult, Unavailable> {
         self.note(format!("reset {} {} {}", new.email, new.token.expose(), new.password.expose()))?;
         Ok(self.reset.clone())
     }
@@ -92,10 +103,10 @@ impl AccountDesk for Accounts {
 
 pub(crate) fn reception(accounts: Arc<Accounts>) -> AccountPages {
     AccountPages {
-        desk: accounts,
+        accounts,
         name: "Pia at Example".to_owned(),
         public_url: "https://pia.example.com/pia".to_owned(),
-        runner: Runner::here(),
+        runner: Runner::on_current_runtime(),
     }
 }
 
@@ -111,13 +122,13 @@ pub(crate) fn sent(uri: &str) -> HttpRequest {
 }
 
 /// An answer, taken apart.
-pub(crate) struct Shown {
+pub(crate) struct RenderedPage {
     pub(crate) status: u16,
     headers: Vec<(String, String)>,
     pub(crate) text: String,
 }
 
-impl Shown {
+impl RenderedPage {
     pub(crate) async fn from_response(answer: HttpResponse) -> Self {
         let headers = answer.headers().iter();
         let headers = headers

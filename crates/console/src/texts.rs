@@ -23,7 +23,7 @@ pub(crate) struct Texts {
     pub(crate) resend: EmailPageTexts,
     pub(crate) reset: ResetTexts,
     pub(crate) verify: VerifyTexts,
-    pub(crate) faults: FaultTexts,
+    pub(crate) faults: FieldErrorTexts,
     pub(crate) reasons: ReasonTexts,
     pub(crate) refusals: RefusalTexts,
     pub(crate) front: FrontTexts,
@@ -32,7 +32,7 @@ pub(crate) struct Texts {
 
 /// A page that only says something.
 #[derive(Clone, Copy)]
-pub(crate) struct Said {
+pub(crate) struct NoticeTexts {
     pub(crate) title: &'static str,
     pub(crate) says: &'static [&'static str],
 }
@@ -53,10 +53,10 @@ pub(crate) struct RegisterTexts {
     pub(crate) invitation_hint: &'static str,
     pub(crate) send: &'static str,
     pub(crate) forgotten: &'static str,
-    pub(crate) done: Said,
-    pub(crate) mailed: Said,
+    pub(crate) done: NoticeTexts,
+    pub(crate) mailed: NoticeTexts,
     /// Nobody may make an account.
-    pub(crate) closed: Said,
+    pub(crate) closed: NoticeTexts,
     /// This person may not.
     pub(crate) not_you: &'static str,
     pub(crate) not_invited: &'static str,
@@ -69,8 +69,8 @@ pub(crate) struct EmailPageTexts {
     pub(crate) title: &'static str,
     pub(crate) intro: &'static str,
     pub(crate) send: &'static str,
-    pub(crate) mailed: Said,
-    pub(crate) no_mail: Said,
+    pub(crate) mailed: NoticeTexts,
+    pub(crate) no_mail: NoticeTexts,
 }
 
 pub(crate) struct ResetTexts {
@@ -79,8 +79,8 @@ pub(crate) struct ResetTexts {
     pub(crate) account: &'static str,
     pub(crate) password: &'static str,
     pub(crate) send: &'static str,
-    pub(crate) done: Said,
-    pub(crate) spent: Said,
+    pub(crate) done: NoticeTexts,
+    pub(crate) spent: NoticeTexts,
     pub(crate) again: &'static str,
 }
 
@@ -88,13 +88,13 @@ pub(crate) struct VerifyTexts {
     pub(crate) title: &'static str,
     pub(crate) intro: &'static str,
     pub(crate) send: &'static str,
-    pub(crate) done: Said,
-    pub(crate) spent: Said,
+    pub(crate) done: NoticeTexts,
+    pub(crate) spent: NoticeTexts,
     pub(crate) again: &'static str,
 }
 
 /// Messages for invalid fields.
-pub(crate) struct FaultTexts {
+pub(crate) struct FieldErrorTexts {
     pub(crate) email_missing: &'static str,
     pub(crate) email_invalid: &'static str,
     pub(crate) password_missing: &'static str,
@@ -109,7 +109,7 @@ pub(crate) struct FaultTexts {
     pub(crate) other: &'static str,
 }
 
-/// Reason why a sign-in in the browser came to nothing.
+/// Reasons for a failed sign-in in the browser.
 pub(crate) struct ReasonTexts {
     pub(crate) title: &'static str,
     /// Advice below the message, whatever the reason is.
@@ -140,15 +140,15 @@ pub(crate) struct ReasonTexts {
 
 /// Messages of pages that cannot do what was requested.
 pub(crate) struct RefusalTexts {
-    pub(crate) broken_link: Said,
-    pub(crate) broken_form: Said,
-    pub(crate) no_page: Said,
-    pub(crate) foreign_form: Said,
-    pub(crate) too_long: Said,
-    pub(crate) unlicensed: Said,
-    pub(crate) too_many: Said,
-    pub(crate) unavailable: Said,
-    pub(crate) failed: Said,
+    pub(crate) broken_link: NoticeTexts,
+    pub(crate) broken_form: NoticeTexts,
+    pub(crate) no_page: NoticeTexts,
+    pub(crate) foreign_form: NoticeTexts,
+    pub(crate) too_long: NoticeTexts,
+    pub(crate) unlicensed: NoticeTexts,
+    pub(crate) too_many: NoticeTexts,
+    pub(crate) unavailable: NoticeTexts,
+    pub(crate) failed: NoticeTexts,
 }
 
 /// The page at `/`.
@@ -168,7 +168,7 @@ pub(crate) struct SetupTexts {
     pub(crate) refused: fn(&LicenceError) -> String,
     pub(crate) ended: fn(Timestamp) -> String,
     pub(crate) no_admin: &'static str,
-    pub(crate) done: Said,
+    pub(crate) done: NoticeTexts,
     pub(crate) token: &'static str,
     pub(crate) token_hint: &'static str,
     pub(crate) license: &'static str,

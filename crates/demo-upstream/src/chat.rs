@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::journal::{Journal, Open};
-use crate::options::Options;
+use crate::options::DemoOptions;
 use crate::request::ChatRequest;
 use crate::script::{Fault, Script};
 use crate::steps::{self, Step};
@@ -28,7 +28,7 @@ pub(crate) async fn complete(
     http: HttpRequest,
     body: Bytes,
     journal: Data<Journal>,
-    options: Data<Options>,
+    options: Data<DemoOptions>,
 ) -> HttpResponse {
     journal.record(http.headers(), &body);
     let request: ChatRequest = match serde_json::from_slice(&body) {

@@ -12,7 +12,7 @@ use actix_web::{App, HttpServer};
 
 use crate::chat;
 use crate::journal::{CallCounts, Journal, Recorded};
-use crate::options::Options;
+use crate::options::DemoOptions;
 use crate::prepared::{self, Prepared};
 
 /// More than the largest request that anything before it forwards.
@@ -32,11 +32,11 @@ pub struct Demo {
 impl Demo {
     /// Starts one on a port, 0 being any free one, with all else as usual.
     pub fn start(port: u16) -> io::Result<Self> {
-        Self::with(Options { port, ..Options::default() })
+        Self::with(DemoOptions { port, ..DemoOptions::default() })
     }
 
     /// Starts one as the options say.
-    pub fn with(options: Options) -> io::Result<Self> {
+    pub fn with(options: DemoOptions) -> io::Result<Self> {
         let journal = Journal::new();
         let kept = journal.clone();
         let (tell, told) = std::sync::mpsc::sync_channel(1);
@@ -55,7 +55,7 @@ impl Demo {
     }
 
     /// Runs one on this thread until the process is told to stop.
-    pub fn run(options: Options, ready: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
+    pub fn run(options: DemoOptions, ready: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
         System::new().block_on(async {
             let (server, address) = serve(options, Journal::new(), Signals::Heeded)?;
             ready(&format!("http://{address}"))?;
@@ -112,7 +112,11 @@ enum Signals {
     Ignored,
 }
 
-fn serve(options: Options, journal: Journal, signals: Signals) -> io::Result<(Server, SocketAddr)> {
+fn serve(
+    options: DemoOptions,
+    journal: Journal,
+    signals: Signals,
+) -> io::Result<(Server, SocketAddr)> {
     let journal = Data::new(journal);
     let prepared = options.prepared.then(|| Data::new(Prepared::new(options.chunks)));
     let server = HttpServer::new(move || {
@@ -131,7 +135,7 @@ fn serve(options: Options, journal: Journal, signals: Signals) -> io::Result<(Se
 
 fn routes(
     app: &mut ServiceConfig,
-    options: Options,
+    options: DemoOptions,
     journal: Data<Journal>,
     prepared: Option<Data<Prepared>>,
 ) {

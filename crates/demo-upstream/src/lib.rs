@@ -14,4 +14,4 @@ mod steps;
 
 pub use demo::Demo;
 pub use journal::{CallCounts, Recorded};
-pub use options::Options;
+pub use options::DemoOptions;

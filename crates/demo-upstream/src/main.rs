@@ -3,14 +3,14 @@
 use std::error::Error;
 use std::io::{Write, stdout};
 
-use pia_demo_upstream::{Demo, Options};
+use pia_demo_upstream::{Demo, DemoOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if args.iter().any(|it| it == "--help") {
-        return Ok(writeln!(stdout(), "{}", Options::USAGE)?);
+        return Ok(writeln!(stdout(), "{}", DemoOptions::USAGE)?);
     }
-    Demo::run(Options::parse(args)?, |url| {
+    Demo::run(DemoOptions::parse(args)?, |url| {
         let mut out = stdout();
         writeln!(out, "{url}")?;
         out.flush()

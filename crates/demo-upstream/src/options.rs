@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Options that are set when a demo upstream starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct DemoOptions {
     /// Port on 127.0.0.1; 0 takes any free port.
     pub port: u16,
     /// Delay before each chunk of a stream.
@@ -18,13 +18,13 @@ pub struct Options {
     pub prepared: bool,
 }
 
-impl Default for Options {
+impl Default for DemoOptions {
     fn default() -> Self {
         Self { port: 0, delay: Duration::ZERO, chunks: None, workers: 1, prepared: false }
     }
 }
 
-impl Options {
+impl DemoOptions {
     /// Usage text of the command line of `pia-demo-upstream`.
     pub const USAGE: &str = "\
 usage: pia-demo-upstream [options]
@@ -68,8 +68,8 @@ fn number<T: std::str::FromStr>(name: &str, value: Option<String>) -> Result<T, 
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Options, String> {
-        Options::parse(line.split_whitespace().map(str::to_owned))
+    fn parse(line: &str) -> Result<DemoOptions, String> {
+        DemoOptions::parse(line.split_whitespace().map(str::to_owned))
     }
 
     #[test]
@@ -77,7 +77,7 @@ mod tests {
         let options = parse("--port 9 --delay-ms 5 --chunks 3 --workers 2 --prepared").unwrap();
 
         let delay = Duration::from_millis(5);
-        let expected = Options { port: 9, delay, chunks: Some(3), workers: 2, prepared: true };
+        let expected = DemoOptions { port: 9, delay, chunks: Some(3), workers: 2, prepared: true };
         assert_eq!(options, expected);
     }
 

@@ -15,7 +15,7 @@ use memchr::memmem;
 
 use crate::chat;
 use crate::journal::Journal;
-use crate::options::Options;
+use crate::options::DemoOptions;
 use crate::steps::{self, Step};
 
 /// Prefix of every magic word.
@@ -63,7 +63,7 @@ pub(crate) async fn complete(
     body: Bytes,
     prepared: Data<Prepared>,
     journal: Data<Journal>,
-    options: Data<Options>,
+    options: Data<DemoOptions>,
 ) -> HttpResponse {
     if memmem::find(&body, MAGIC).is_some() {
         return chat::complete(http, body, journal, options).await;

@@ -11,23 +11,23 @@ use crate::proof_key::ProofKey;
 pub struct AccountKeys {
     /// All their devices, those that were turned away among them.
     pub devices: Vec<Device>,
-    /// True if the account is end-to-end encrypted. It stays so.
+    /// True if the account is end-to-end encrypted. Once set, it stays set.
     pub encrypted: bool,
-    /// True if everything of theirs was reset at some time.
+    /// True if all the user's data was ever reset.
     pub was_reset: bool,
     /// Version of the account's key in use; 0 before the first.
     pub umk_version: i32,
     /// Proof that guards the recovery copy; nothing if there is no such copy.
-    pub recovery: Option<ProofOnFile>,
+    pub recovery: Option<RecoveryProofKey>,
 }
 
 /// Proof that guards a recovery copy.
 #[derive(Debug, Clone)]
-pub enum ProofOnFile {
+pub enum RecoveryProofKey {
     /// None.
     Missing,
     /// One by this key.
-    Kept(ProofKey),
+    Stored(ProofKey),
     /// One by a key that cannot be read any more: the server's master key was
     /// given up. Nothing proves anything by it.
     Lost,
@@ -44,13 +44,13 @@ impl AccountKeys {
         self.device(id).filter(|it| it.is_active())
     }
 
-    /// Returns whether any device but this one has it.
+    /// Returns whether any device other than this one has the user's key.
     pub(crate) fn others_active(&self, id: &DeviceId) -> bool {
         self.devices.iter().any(|it| it.is_active() && it.id != *id)
     }
 
     /// Tells whether every device that was let in was let in since then.
-    pub(crate) fn began_since(&self, then: Timestamp) -> bool {
+    pub(crate) fn all_activated_since(&self, then: Timestamp) -> bool {
         self.devices.iter().filter_map(|it| it.activated_at).all(|it| it >= then)
     }
 

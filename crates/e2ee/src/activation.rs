@@ -2,10 +2,10 @@
 
 use pia_kernel::{QueuedEmail, Reauthentication, Timestamp, Unavailable, UserId};
 
-use crate::account_keys::{AccountKeys, ProofOnFile};
-use crate::change::{Change, named, noted};
+use crate::account_keys::{AccountKeys, RecoveryProofKey};
+use crate::change::{Change, audit_effects, with_device_name};
 use crate::device::{DeviceId, DeviceState, WrappedKey};
-use crate::fields::{Fields, SALT, WRAPPED};
+use crate::fields::{FieldValidator, SALT, WRAPPED};
 use crate::violation::Violation;
 
 /// Request of a device that opened the recovery copy, not validated yet.
@@ -19,7 +19,7 @@ pub struct ActivationForm {
     pub onboarding_session_id: Option<String>,
 }
 
-/// Reasons why a device did not come in by the recovery code.
+/// Errors that prevent a device from being activated with the recovery code.
 #[derive(Debug, thiserror::Error)]
 pub enum ActivateError {
     /// The request is invalid.
@@ -60,7 +60,7 @@ pub(crate) struct Activation {
 
 impl ActivationForm {
     pub(crate) fn validate(self) -> Result<Activation, ActivateError> {
-        let mut fields = Fields::default();
+        let mut fields = FieldValidator::default();
         let device = fields.device_id("deviceId", self.device_id);
         let wrapped = fields.bytes("selfWrappedUmk", self.self_wrapped_umk, WRAPPED);
         let salt = fields.bytes("hkdfSalt", self.hkdf_salt, SALT);
@@ -86,25 +86,26 @@ impl Activation {
         if !matches!(device.state, DeviceState::Pending(_)) {
             return Err(ActivateError::Unknown);
         }
-        if !device.asks_by(&self.session, at) {
+        if !device.has_onboarding_session(&self.session, at) {
             return Err(ActivateError::Onboarding);
         }
         match &held.recovery {
             None => return Err(ActivateError::NotSetUp),
-            Some(ProofOnFile::Lost) => return Err(ActivateError::WrongProof),
-            Some(ProofOnFile::Kept(key)) if !key.proves(&self.session, &self.proof) => {
+            Some(RecoveryProofKey::Lost) => return Err(ActivateError::WrongProof),
+            Some(RecoveryProofKey::Stored(key)) if !key.proves(&self.session, &self.proof) => {
                 return Err(ActivateError::WrongProof);
             }
             // Recovery was set up before there were proofs: the device cannot
             // show that it opened the copy, so its owner shows who they are.
-            Some(ProofOnFile::Missing) if owner != Reauthentication::Fresh => {
+            Some(RecoveryProofKey::Missing) if owner != Reauthentication::Fresh => {
                 return Err(ActivateError::Unproven);
             }
-            Some(ProofOnFile::Kept(_) | ProofOnFile::Missing) => {}
+            Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Missing) => {}
         }
-        let key = WrappedKey::own(&device.id, self.wrapped.clone(), at);
-        let letter = named(QueuedEmail::new("device-approved"), device).to_user(at, user);
-        let effects = noted(at, user, device, "device.activated").and_mail(letter);
+        let key = WrappedKey::self_wrapped(&device.id, self.wrapped.clone(), at);
+        let letter =
+            with_device_name(QueuedEmail::new("device-approved"), device).to_user(at, user);
+        let effects = audit_effects(at, user, device, "device.activated").and_mail(letter);
         Ok((Change::device(device.activated(key, at)).with(effects), ()))
     }
 }

@@ -4,9 +4,9 @@ use pia_kernel::{QueuedEmail, Timestamp, Unavailable, UserId};
 use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 
 use crate::account_keys::AccountKeys;
-use crate::change::{Change, named, noted};
+use crate::change::{Change, audit_effects, with_device_name};
 use crate::device::{Approved, Device, DeviceId, DeviceState, WrappedKey};
-use crate::fields::{Fields, PUBLIC_KEY, SALT, SIGNATURE, WRAPPED, bytes};
+use crate::fields::{FieldValidator, PUBLIC_KEY, SALT, SIGNATURE, WRAPPED, bytes};
 use crate::violation::Violation;
 
 /// The forms of the payload that are signed.
@@ -25,7 +25,7 @@ pub struct ApprovalForm {
     pub approver_device_id: Option<String>,
 }
 
-/// Reasons why a device was not let in by another.
+/// Errors that prevent a device from being approved by another one.
 #[derive(Debug, thiserror::Error)]
 pub enum ApproveError {
     /// The request is invalid.
@@ -68,7 +68,7 @@ pub(crate) struct Approval {
 
 impl ApprovalForm {
     pub(crate) fn validate(self) -> Result<Approval, ApproveError> {
-        let mut fields = Fields::default();
+        let mut fields = FieldValidator::default();
         let session = fields.opaque("onboardingSessionId", self.onboarding_session_id);
         let target = fields.device_id("targetDeviceId", self.target_device_id);
         let wrapped = fields.bytes("wrappedUmk", self.wrapped_umk, WRAPPED);
@@ -103,14 +103,15 @@ impl Approval {
         if !matches!(target.state, DeviceState::Pending(_)) {
             return Err(ApproveError::NotPending);
         }
-        if !target.asks_by(&self.session, at) {
+        if !target.has_onboarding_session(&self.session, at) {
             return Err(ApproveError::Onboarding);
         }
         if !self.is_signed_by(approver, target) {
             return Err(ApproveError::Signature);
         }
-        let letter = named(QueuedEmail::new("device-approved"), target).to_user(at, user);
-        let effects = noted(at, user, target, "device.approved").and_mail(letter);
+        let letter =
+            with_device_name(QueuedEmail::new("device-approved"), target).to_user(at, user);
+        let effects = audit_effects(at, user, target, "device.approved").and_mail(letter);
         let devices = vec![target.activated(self.key(at), at), approver.with_last_seen(at)];
         Ok((Change { devices, effects, ..Change::default() }, ()))
     }

@@ -14,7 +14,7 @@ pub struct Change {
     /// Devices as they are from now on; whichever was not there is new.
     pub devices: Vec<Device>,
     /// Devices that nothing is kept of any more.
-    pub forgotten: Vec<DeviceRow>,
+    pub deleted: Vec<DeviceRow>,
     /// The copy for recovery from now on; what guarded the last one stays.
     pub recovery: Option<RecoveryCopy>,
     /// Proof key that guards it from now on.
@@ -27,9 +27,9 @@ pub struct Change {
 }
 
 impl Change {
-    /// Returns whether nothing is done.
+    /// Returns whether nothing is changed.
     pub fn is_empty(&self) -> bool {
-        let Self { devices, forgotten, recovery, proof_key, umk_version, effects } = self;
+        let Self { devices, deleted: forgotten, recovery, proof_key, umk_version, effects } = self;
         let kept = devices.is_empty() && forgotten.is_empty();
         let keys = recovery.is_none() && proof_key.is_none() && umk_version.is_none();
         kept && keys && *effects == SideEffects::default()
@@ -46,7 +46,7 @@ impl Change {
 }
 
 /// That something was done to a device, as auditors see it.
-pub(crate) fn noted(
+pub(crate) fn audit_effects(
     at: Timestamp,
     user: UserId,
     device: &Device,
@@ -58,7 +58,7 @@ pub(crate) fn noted(
 }
 
 /// A letter's fields: what its reader knows the device by.
-pub(crate) fn named(letter: QueuedEmail, device: &Device) -> QueuedEmail {
+pub(crate) fn with_device_name(letter: QueuedEmail, device: &Device) -> QueuedEmail {
     letter.with("name", &*device.name)
 }
 

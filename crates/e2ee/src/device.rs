@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::fields::{PUBLIC_KEY, bytes};
 
-/// Maximum length of a name that a device gave itself.
+/// Maximum length of the id that a device chooses for itself.
 const MAX_ID_CHARS: usize = 64;
 
 /// Identifier of a device, unique within its account, as the device chose it.
@@ -37,13 +37,13 @@ pub struct Device {
     pub os_version: Option<String>,
     /// Version of the app.
     pub app_version: Option<String>,
-    /// Time at which it first registered.
+    /// Time of its first registration.
     pub created_at: Timestamp,
-    /// Time at which it got its key last.
+    /// Time of its last activation.
     pub activated_at: Option<Timestamp>,
-    /// Time at which it was turned away last.
+    /// Time of its last revocation.
     pub revoked_at: Option<Timestamp>,
-    /// Time at which it last did something to keys.
+    /// Time of its last operation on keys.
     pub seen_at: Timestamp,
 }
 
@@ -51,7 +51,7 @@ pub struct Device {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceState {
     /// It asks to be let in, as long as this lasts.
-    Pending(Onboarding),
+    Pending(OnboardingSession),
     /// It is in, and this is its copy of the person's key.
     Active(WrappedKey),
     /// It was turned away.
@@ -61,10 +61,10 @@ pub enum DeviceState {
 /// Single-use secret of a device that asks to be approved, valid for a short
 /// time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Onboarding {
+pub struct OnboardingSession {
     /// The session, as it was issued.
     pub text: String,
-    /// Time at which it ends.
+    /// Time at which it expires.
     pub ends_at: Timestamp,
 }
 
@@ -102,7 +102,7 @@ pub struct WaitingDevice {
     pub row: DeviceRow,
     /// Name for the owner.
     pub name: String,
-    /// Time at which it first registered.
+    /// Time of its first registration.
     pub created_at: Timestamp,
 }
 
@@ -122,12 +122,12 @@ impl DeviceId {
 }
 
 impl Device {
-    /// Returns whether it has the person's key.
+    /// Returns whether the device has the user's key.
     pub fn is_active(&self) -> bool {
         matches!(self.state, DeviceState::Active(_))
     }
 
-    /// Returns whether it was turned away.
+    /// Returns whether the device is revoked.
     pub fn is_revoked(&self) -> bool {
         matches!(self.state, DeviceState::Revoked)
     }
@@ -152,9 +152,10 @@ impl Device {
         }
     }
 
-    /// Returns whether this is the session by which it asks to be let in.
-    /// Compared as texts are: all devices of its person are told it.
-    pub(crate) fn asks_by(&self, session: &str, now: Timestamp) -> bool {
+    /// Returns whether `session` is the device's unexpired onboarding session.
+    /// An ordinary comparison suffices: all of the user's devices know the
+    /// session.
+    pub(crate) fn has_onboarding_session(&self, session: &str, now: Timestamp) -> bool {
         self.onboarding(now) == Some(session)
     }
 
@@ -175,7 +176,7 @@ impl Device {
 impl WrappedKey {
     /// Returns a key that a device wrapped for itself, which nobody vouches
     /// for.
-    pub(crate) fn own(
+    pub(crate) fn self_wrapped(
         device: &DeviceId,
         (ciphertext, salt): (String, String),
         at: Timestamp,

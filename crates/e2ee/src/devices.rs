@@ -11,26 +11,25 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::approval::{ApprovalForm, ApproveError};
 use crate::change::decide;
-use crate::device::{Device, DeviceId, DeviceState, Onboarding, WaitingDevice, WrappedKey};
-use crate::own_key::{KeepKeyError, KeyForm};
+use crate::device::{Device, DeviceId, DeviceState, OnboardingSession, WaitingDevice, WrappedKey};
+use crate::own_key::{KeyForm, StoreKeyError};
 use crate::ports::{KeyState, KeyStore};
-use crate::registration::{DeviceForm, RegisterError, Registered};
-use crate::revocation::{self, RevokeError};
+use crate::registration::{DeviceForm, RegisterDeviceError, RegisteredDevice};
+use crate::revocation::{self, RevokeDeviceError};
 
-/// Duration for which a device may ask to be let in before it has to register
-/// again.
-pub(crate) const ONBOARDING: Duration = Duration::from_mins(10);
+/// Lifetime of an onboarding session; a device must register again afterwards.
+pub(crate) const ONBOARDING_TTL: Duration = Duration::from_mins(10);
 
 /// A device as the person's other devices are told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedDevice {
     /// The device.
     pub device: Device,
     /// The session by which it asks to be let in, as long as that lasts.
     pub onboarding: Option<String>,
 }
 
-/// Reasons why there is nothing to tell of a device.
+/// Errors that prevent a device from being returned.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     /// The person has no such device, or it has not what is asked for.
@@ -59,13 +58,13 @@ impl Devices {
         &self,
         user: UserId,
         form: DeviceForm,
-    ) -> Result<Registered, RegisterError> {
+    ) -> Result<RegisteredDevice, RegisterDeviceError> {
         let (registration, at) = (form.validate()?, self.clock.now());
-        let session = Onboarding { text: random_text()?, ends_at: at + ONBOARDING };
+        let session = OnboardingSession { text: random_text()?, ends_at: at + ONBOARDING_TTL };
         let judge = |held: &_| registration.decide(held, &session, (user, at));
         let is_first = decide(&*self.store, (user, at), judge).await?;
-        let is_first = is_first.ok_or(RegisterError::Gone)?;
-        Ok(Registered::new(session, random_text()?, is_first))
+        let is_first = is_first.ok_or(RegisterDeviceError::Gone)?;
+        Ok(RegisteredDevice::new(session, random_text()?, is_first))
     }
 
     /// Lets a device in, by the word of another.
@@ -76,27 +75,27 @@ impl Devices {
     }
 
     /// Turns a device away, whether it was let in or asks for it.
-    pub async fn revoke(&self, user: UserId, id: &DeviceId) -> Result<(), RevokeError> {
+    pub async fn revoke(&self, user: UserId, id: &DeviceId) -> Result<(), RevokeDeviceError> {
         let at = self.clock.now();
         let judge = |held: &_| revocation::decide(id, held, (user, at));
-        decide(&*self.store, (user, at), judge).await?.ok_or(RevokeError::Gone)
+        decide(&*self.store, (user, at), judge).await?.ok_or(RevokeDeviceError::Gone)
     }
 
     /// Keeps what a device wrapped for itself. With the first the account is
     /// end-to-end encrypted from then on.
-    pub async fn keep_key(
+    pub async fn store_key(
         &self,
         (user, owner): (UserId, Reauthentication),
         id: &DeviceId,
         form: KeyForm,
-    ) -> Result<(), KeepKeyError> {
+    ) -> Result<(), StoreKeyError> {
         let (key, at) = (form.validate(id)?, self.clock.now());
         let judge = |held: &_| key.decide(held, (user, at), owner);
-        decide(&*self.store, (user, at), judge).await?.ok_or(KeepKeyError::Gone)
+        decide(&*self.store, (user, at), judge).await?.ok_or(StoreKeyError::Gone)
     }
 
     /// A person's devices, in the order in which they first registered.
-    pub async fn list(&self, user: UserId) -> Result<Vec<Listed>, Unavailable> {
+    pub async fn list(&self, user: UserId) -> Result<Vec<ListedDevice>, Unavailable> {
         let (devices, now) = (self.store.devices(user).await?, self.clock.now());
         Ok(devices.into_iter().map(|it| listed(it, now)).collect())
     }
@@ -114,8 +113,8 @@ impl Devices {
         }
     }
 
-    /// Returns whether the account is end-to-end encrypted, and what there is
-    /// for recovery.
+    /// Returns whether the account is end-to-end encrypted, and the state of
+    /// its recovery copy.
     pub async fn state(&self, user: UserId) -> Result<KeyState, Unavailable> {
         self.store.state(user).await
     }
@@ -141,9 +140,9 @@ impl From<Device> for WaitingDevice {
     }
 }
 
-fn listed(device: Device, now: Timestamp) -> Listed {
+fn listed(device: Device, now: Timestamp) -> ListedDevice {
     let onboarding = device.onboarding(now).map(str::to_owned);
-    Listed { device, onboarding }
+    ListedDevice { device, onboarding }
 }
 
 /// Text that nobody can guess.

@@ -10,14 +10,14 @@ use pia_testkit::ManualClock;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
 
-use crate::account_keys::{AccountKeys, ProofOnFile};
+use crate::account_keys::{AccountKeys, RecoveryProofKey};
 use crate::device::{Device, DeviceId};
 use crate::devices::Devices;
 use crate::own_key::KeyForm;
-use crate::ports::{Judge, KeyState, KeyStore};
+use crate::ports::{DecideChange, KeyState, KeyStore};
 use crate::recovery::Recovery;
 use crate::recovery_copy::{RecoveryCopy, RecoveryForm};
-use crate::registration::{DeviceForm, Registered};
+use crate::registration::{DeviceForm, RegisteredDevice};
 
 /// State of a fake store of one account's keys.
 #[derive(Debug, Default)]
@@ -104,7 +104,7 @@ impl Ada {
     pub(crate) async fn encrypted() -> (Self, Machine) {
         let (ada, first) = (Self::new(), Machine::new("first"));
         ada.register(&first).await;
-        ada.devices.keep_key(ada.owner(), &first.id, key_form()).await.unwrap();
+        ada.devices.store_key(ada.owner(), &first.id, key_form()).await.unwrap();
         (ada, first)
     }
 
@@ -123,7 +123,7 @@ impl Ada {
         (self.user, Reauthentication::Delegated)
     }
 
-    pub(crate) async fn register(&self, machine: &Machine) -> Registered {
+    pub(crate) async fn register(&self, machine: &Machine) -> RegisteredDevice {
         self.devices.register(self.user, machine.form()).await.unwrap()
     }
 
@@ -138,21 +138,26 @@ impl Ada {
 
 #[async_trait]
 impl KeyStore for FakeKeys {
-    async fn change(&self, _: UserId, _: Timestamp, judge: Judge<'_>) -> Result<bool, Unavailable> {
+    async fn change(
+        &self,
+        _: UserId,
+        _: Timestamp,
+        judge: DecideChange<'_>,
+    ) -> Result<bool, Unavailable> {
         let mut kept = self.0.lock().unwrap();
         let change = judge(&kept.held);
         for device in change.devices {
             kept.held.devices.retain(|it| it.row != device.row);
             kept.held.devices.push(device);
         }
-        kept.held.devices.retain(|it| !change.forgotten.contains(&it.row));
+        kept.held.devices.retain(|it| !change.deleted.contains(&it.row));
         if let Some(copy) = change.recovery {
             kept.copy = Some(copy);
             let guard = kept.held.recovery.take();
-            kept.held.recovery = Some(guard.unwrap_or(ProofOnFile::Missing));
+            kept.held.recovery = Some(guard.unwrap_or(RecoveryProofKey::Missing));
         }
         if let Some(key) = change.proof_key {
-            kept.held.recovery = Some(ProofOnFile::Kept(key));
+            kept.held.recovery = Some(RecoveryProofKey::Stored(key));
         }
         if let Some(version) = change.umk_version {
             kept.held.encrypted = true;
@@ -177,7 +182,7 @@ impl KeyStore for FakeKeys {
             encrypted: kept.held.encrypted,
             umk_version: kept.held.umk_version,
             recovery: kept.held.recovery.is_some(),
-            proof_key: matches!(kept.held.recovery, Some(ProofOnFile::Kept(_))),
+            proof_key: matches!(kept.held.recovery, Some(RecoveryProofKey::Stored(_))),
         })
     }
 

@@ -6,7 +6,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use p256::PublicKey;
-use pia_kernel::characters;
+use pia_kernel::utf16_len;
 
 use crate::device::DeviceId;
 use crate::violation::Violation;
@@ -27,9 +27,9 @@ const UNCOMPRESSED: u8 = 4;
 
 /// The faults of a request so far.
 #[derive(Debug, Default)]
-pub(crate) struct Fields(Vec<Violation>);
+pub(crate) struct FieldValidator(Vec<Violation>);
 
-impl Fields {
+impl FieldValidator {
     /// Returns the value, unless there is a violation.
     pub(crate) fn finish<T>(self, read: impl FnOnce() -> Option<T>) -> Result<T, Vec<Violation>> {
         if self.0.is_empty() { read().ok_or_else(Vec::new) } else { Err(self.0) }
@@ -164,7 +164,7 @@ impl Fields {
     }
 
     fn one_line(&mut self, field: &'static str, text: &str, most: usize) -> bool {
-        if characters(text) > most {
+        if utf16_len(text) > most {
             let message = format!("`{field}` may have {most} characters.");
             self.0.push(Violation::new(field, "too_long", message));
             return false;
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<String, Vec<Violation>> {
-        let mut fields = Fields::default();
+        let mut fields = FieldValidator::default();
         let salt = fields.bytes("hkdfSalt", Some(text.to_owned()), SALT);
         fields.finish(|| salt)
     }
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn a_public_key_is_an_uncompressed_point_on_the_curve() {
         let read = |key: &[u8]| {
-            Fields::default().public_key("signingPublicKey", Some(STANDARD.encode(key)))
+            FieldValidator::default().public_key("signingPublicKey", Some(STANDARD.encode(key)))
         };
         let base = AffinePoint::GENERATOR.to_sec1_point(false).as_bytes().to_vec();
 
@@ -244,13 +244,14 @@ mod tests {
 
     #[test]
     fn numbers_have_bounds_and_versions_are_known_or_not() {
-        let number = |given, absent| Fields::default().number("umkVersion", given, (1, 9), absent);
+        let number =
+            |given, absent| FieldValidator::default().number("umkVersion", given, (1, 9), absent);
         assert_eq!((number(Some(1), None), number(Some(9), None)), (Some(1), Some(9)));
         assert_eq!((number(Some(0), None), number(Some(10), Some(1))), (None, None));
         assert_eq!((number(None, None), number(None, Some(1))), (None, Some(1)));
         assert_eq!(number(Some(i64::MAX), Some(1)), None);
 
-        let version = |given| Fields::default().version("signatureVersion", given, &[1, 2]);
+        let version = |given| FieldValidator::default().version("signatureVersion", given, &[1, 2]);
         assert_eq!((version(None), version(Some(2))), (Some(1), Some(2)));
         assert_eq!((version(Some(0)), version(Some(3)), version(Some(65_537))), (None, None, None));
     }

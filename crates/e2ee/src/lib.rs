@@ -23,19 +23,20 @@ mod violation;
 #[cfg(test)]
 mod fakes;
 
-pub use account_keys::{AccountKeys, ProofOnFile};
+pub use account_keys::{AccountKeys, RecoveryProofKey};
 pub use activation::{ActivateError, ActivationForm};
 pub use approval::{ApprovalForm, ApproveError};
 pub use change::Change;
 pub use device::{
-    Approved, Device, DeviceId, DeviceRow, DeviceState, Onboarding, WaitingDevice, WrappedKey,
+    Approved, Device, DeviceId, DeviceRow, DeviceState, OnboardingSession, WaitingDevice,
+    WrappedKey,
 };
-pub use devices::{Devices, FindError, Listed};
-pub use own_key::{KeepKeyError, KeyForm};
-pub use ports::{Judge, KeyState, KeyStore};
+pub use devices::{Devices, FindError, ListedDevice};
+pub use own_key::{KeyForm, StoreKeyError};
+pub use ports::{DecideChange, KeyState, KeyStore};
 pub use proof_key::{ProofKey, ProofKeyForm, PutProofKeyError};
 pub use recovery::{FindCopyError, Recovery};
-pub use recovery_copy::{KeepCopyError, RecoveryCopy, RecoveryForm};
-pub use registration::{DeviceForm, RegisterError, Registered};
-pub use revocation::RevokeError;
+pub use recovery_copy::{RecoveryCopy, RecoveryForm, StoreCopyError};
+pub use registration::{DeviceForm, RegisterDeviceError, RegisteredDevice};
+pub use revocation::RevokeDeviceError;
 pub use violation::Violation;

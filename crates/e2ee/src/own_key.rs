@@ -4,9 +4,9 @@
 use pia_kernel::{QueuedEmail, Reauthentication, SideEffects, Timestamp, Unavailable, UserId};
 
 use crate::account_keys::AccountKeys;
-use crate::change::{Change, named, noted};
+use crate::change::{Change, audit_effects, with_device_name};
 use crate::device::{Device, DeviceId, DeviceState, WrappedKey};
-use crate::fields::{Fields, SALT, WRAPPED};
+use crate::fields::{FieldValidator, SALT, WRAPPED};
 use crate::violation::Violation;
 
 /// The first of a person's keys.
@@ -22,9 +22,9 @@ pub struct KeyForm {
     pub wrap_version: Option<i64>,
 }
 
-/// Reasons why a device's own key was not kept.
+/// Errors that prevent a device's own key from being stored.
 #[derive(Debug, thiserror::Error)]
-pub enum KeepKeyError {
+pub enum StoreKeyError {
     /// The request is invalid.
     #[error("the wrapped key is not good")]
     Invalid(Vec<Violation>),
@@ -54,20 +54,20 @@ pub(crate) struct OwnKey {
 
 impl KeyForm {
     /// The key of the device that the path names.
-    pub(crate) fn validate(self, device: &DeviceId) -> Result<OwnKey, KeepKeyError> {
-        let mut fields = Fields::default();
+    pub(crate) fn validate(self, device: &DeviceId) -> Result<OwnKey, StoreKeyError> {
+        let mut fields = FieldValidator::default();
         let named = self.device_id.is_some().then(|| fields.device_id("deviceId", self.device_id));
         if named.flatten().is_some_and(|it| it != *device) {
             let message = "`deviceId` must be the device in the path.";
             let fault = Violation::new("deviceId", "mismatch", message);
-            return Err(KeepKeyError::Invalid(vec![fault]));
+            return Err(StoreKeyError::Invalid(vec![fault]));
         }
         let ciphertext = fields.bytes("ciphertext", self.ciphertext, WRAPPED);
         let salt = fields.bytes("hkdfSalt", self.hkdf_salt, SALT);
         let _known = fields.version("wrapVersion", self.wrap_version, &[1]);
         let device = device.clone();
         let read = move || Some(OwnKey { device, wrapped: (ciphertext?, salt?) });
-        fields.finish(read).map_err(KeepKeyError::Invalid)
+        fields.finish(read).map_err(StoreKeyError::Invalid)
     }
 }
 
@@ -81,28 +81,29 @@ impl OwnKey {
         held: &AccountKeys,
         (user, at): (UserId, Timestamp),
         owner: Reauthentication,
-    ) -> Result<(Change, ()), KeepKeyError> {
-        let device = held.device(&self.device).ok_or(KeepKeyError::Unknown)?;
-        let key = WrappedKey::own(&device.id, self.wrapped.clone(), at);
-        let letter = named(QueuedEmail::new("device-approved"), device).to_user(at, user);
+    ) -> Result<(Change, ()), StoreKeyError> {
+        let device = held.device(&self.device).ok_or(StoreKeyError::Unknown)?;
+        let key = WrappedKey::self_wrapped(&device.id, self.wrapped.clone(), at);
+        let letter =
+            with_device_name(QueuedEmail::new("device-approved"), device).to_user(at, user);
         match &device.state {
             DeviceState::Active(_) => {
-                let effects = noted(at, user, device, "device.key_stored").and_mail(letter);
+                let effects = audit_effects(at, user, device, "device.key_stored").and_mail(letter);
                 let device =
                     Device { state: DeviceState::Active(key), ..device.with_last_seen(at) };
                 Ok((Change::device(device).with(effects), ()))
             }
             DeviceState::Pending(_) if !held.encrypted && !held.any_active() => {
                 if held.was_reset && owner != Reauthentication::Fresh {
-                    return Err(KeepKeyError::Unproven);
+                    return Err(StoreKeyError::Unproven);
                 }
-                let effects = noted(at, user, device, "device.activated").and_mail(letter);
+                let effects = audit_effects(at, user, device, "device.activated").and_mail(letter);
                 let encrypted = SideEffects::audit(at, user, "account.encrypted");
                 let change = Change::device(device.activated(key, at));
                 let change = Change { umk_version: Some(FIRST_UMK), ..change };
                 Ok((change.with(effects).with(encrypted), ()))
             }
-            DeviceState::Pending(_) | DeviceState::Revoked => Err(KeepKeyError::NotActive),
+            DeviceState::Pending(_) | DeviceState::Revoked => Err(StoreKeyError::NotActive),
         }
     }
 }

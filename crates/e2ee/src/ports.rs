@@ -10,7 +10,7 @@ use crate::recovery_copy::RecoveryCopy;
 
 /// Decides what is done to a person's devices and keys, by how they stand. It
 /// may be asked more than once; what it says last counts.
-pub type Judge<'a> = &'a mut (dyn FnMut(&AccountKeys) -> Change + Send);
+pub type DecideChange<'a> = &'a mut (dyn FnMut(&AccountKeys) -> Change + Send);
 
 /// Public state of an account's keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,9 +19,9 @@ pub struct KeyState {
     pub encrypted: bool,
     /// Version of the account's key in use; 0 before the first.
     pub umk_version: i32,
-    /// True if there is a copy for recovery.
+    /// True if there is a recovery copy.
     pub recovery: bool,
-    /// True if it is guarded by a proof.
+    /// True if the recovery copy is guarded by a proof key.
     pub proof_key: bool,
 }
 
@@ -37,7 +37,7 @@ pub trait KeyStore: Send + Sync {
         &self,
         user: UserId,
         at: Timestamp,
-        judge: Judge<'_>,
+        judge: DecideChange<'_>,
     ) -> Result<bool, Unavailable>;
 
     /// All devices of a person, in the order in which they first registered.

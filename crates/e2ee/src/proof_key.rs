@@ -5,14 +5,13 @@ use std::time::Duration;
 use pia_kernel::{Reauthentication, Secret, Timestamp, Unavailable, UserId};
 use ring::hmac;
 
-use crate::account_keys::{AccountKeys, ProofOnFile};
+use crate::account_keys::{AccountKeys, RecoveryProofKey};
 use crate::change::Change;
 use crate::fields::{PROOF, bytes};
 use crate::recovery_copy::changed;
 
-/// Duration for which a client that encrypts an account takes for all that goes
-/// with it.
-const SETTING_UP: Duration = Duration::from_mins(10);
+/// Time that a client may take for all the steps of encrypting an account.
+const SETUP_GRACE_PERIOD: Duration = Duration::from_mins(10);
 
 /// A key that is derived from a person's key, and tells nothing of it. It is
 /// never told again.
@@ -27,7 +26,7 @@ pub struct ProofKeyForm {
     pub version: Option<i64>,
 }
 
-/// Reasons why a proof key was not kept.
+/// Errors that prevent a proof key from being stored.
 #[derive(Debug, thiserror::Error)]
 pub enum PutProofKeyError {
     /// It is none.
@@ -72,14 +71,13 @@ impl ProofKey {
         self.0.expose()
     }
 
-    /// Returns whether it is the same. How long that takes tells nothing.
-    pub fn is(&self, other: &Self) -> bool {
-        self.0.is(other.expose())
+    /// Compares two keys in constant time.
+    pub fn ct_eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(other.expose())
     }
 
-    /// Returns whether a proof was made with this key for this session:
-    /// HMAC-SHA-256 over the session's text. What is no proof at all is none of
-    /// it.
+    /// Returns whether `proof` was made with this key for this session:
+    /// HMAC-SHA-256 over the session's text. A malformed proof is never valid.
     pub fn proves(&self, session: &str, proof: &str) -> bool {
         let (key, proof) = (bytes(self.expose(), PROOF), bytes(proof, PROOF));
         let (Some(key), Some(proof)) = (key, proof) else { return false };
@@ -98,12 +96,14 @@ impl ProofKey {
         match &held.recovery {
             None => Err(PutProofKeyError::NotSetUp),
             _ if !held.any_active() => Err(PutProofKeyError::NoActiveDevice),
-            Some(ProofOnFile::Kept(kept)) if kept.is(self) => Ok((Change::default(), ())),
-            Some(ProofOnFile::Kept(_) | ProofOnFile::Lost) => Err(PutProofKeyError::Conflict),
-            Some(ProofOnFile::Missing) if !may_be_first(held, owner, at) => {
+            Some(RecoveryProofKey::Stored(kept)) if kept.ct_eq(self) => Ok((Change::default(), ())),
+            Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Lost) => {
+                Err(PutProofKeyError::Conflict)
+            }
+            Some(RecoveryProofKey::Missing) if !may_be_first(held, owner, at) => {
                 Err(PutProofKeyError::Unproven)
             }
-            Some(ProofOnFile::Missing) => {
+            Some(RecoveryProofKey::Missing) => {
                 let change = Change { proof_key: Some(self.clone()), ..Change::default() };
                 Ok((change.with(changed((user, at), "recovery_key.proof_stored")), ()))
             }
@@ -116,7 +116,7 @@ impl ProofKey {
 fn may_be_first(held: &AccountKeys, owner: Reauthentication, now: Timestamp) -> bool {
     match owner {
         Reauthentication::Fresh => true,
-        Reauthentication::Stale => held.began_since(now - SETTING_UP),
+        Reauthentication::Stale => held.all_activated_since(now - SETUP_GRACE_PERIOD),
         Reauthentication::Delegated => false,
     }
 }

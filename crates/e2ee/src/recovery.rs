@@ -8,9 +8,9 @@ use crate::activation::{ActivateError, ActivationForm};
 use crate::change::decide;
 use crate::ports::KeyStore;
 use crate::proof_key::{ProofKeyForm, PutProofKeyError};
-use crate::recovery_copy::{KeepCopyError, RecoveryCopy, RecoveryForm};
+use crate::recovery_copy::{RecoveryCopy, RecoveryForm, StoreCopyError};
 
-/// Reasons why there is no copy to tell of.
+/// Errors that prevent a recovery copy from being returned.
 #[derive(Debug, thiserror::Error)]
 pub enum FindCopyError {
     /// There is none.
@@ -35,15 +35,15 @@ impl Recovery {
     }
 
     /// Keeps a copy in the place of the one before, unless that is guarded.
-    pub async fn keep(
+    pub async fn store_copy(
         &self,
         (user, owner): (UserId, Reauthentication),
         form: RecoveryForm,
-    ) -> Result<(), KeepCopyError> {
+    ) -> Result<(), StoreCopyError> {
         let at = self.clock.now();
         let copy = form.validate(at)?;
         let judge = |held: &_| copy.decide(held, (user, at), owner);
-        decide(&*self.store, (user, at), judge).await?.ok_or(KeepCopyError::Gone)
+        decide(&*self.store, (user, at), judge).await?.ok_or(StoreCopyError::Gone)
     }
 
     /// The copy that there is.
@@ -53,7 +53,7 @@ impl Recovery {
 
     /// Guards the copy with a proof from now on, for good. The same key may be
     /// put again.
-    pub async fn guard(
+    pub async fn put_proof_key(
         &self,
         (user, owner): (UserId, Reauthentication),
         form: ProofKeyForm,

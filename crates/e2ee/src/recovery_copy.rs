@@ -2,9 +2,9 @@
 
 use pia_kernel::{QueuedEmail, Reauthentication, SideEffects, Timestamp, Unavailable, UserId};
 
-use crate::account_keys::{AccountKeys, ProofOnFile};
+use crate::account_keys::{AccountKeys, RecoveryProofKey};
 use crate::change::Change;
-use crate::fields::{Fields, SALT, WRAPPED};
+use crate::fields::{FieldValidator, SALT, WRAPPED};
 use crate::violation::Violation;
 
 /// Range of Argon2's memory that a device can be asked for: up to 4 GiB.
@@ -46,9 +46,9 @@ pub struct RecoveryForm {
     pub umk_version: Option<i64>,
 }
 
-/// Reasons why a copy for recovery was not kept.
+/// Errors that prevent a recovery copy from being stored.
 #[derive(Debug, thiserror::Error)]
-pub enum KeepCopyError {
+pub enum StoreCopyError {
     /// The request is invalid.
     #[error("the recovery copy is not good")]
     Invalid(Vec<Violation>),
@@ -70,8 +70,8 @@ pub enum KeepCopyError {
 }
 
 impl RecoveryForm {
-    pub(crate) fn validate(self, at: Timestamp) -> Result<RecoveryCopy, KeepCopyError> {
-        let mut fields = Fields::default();
+    pub(crate) fn validate(self, at: Timestamp) -> Result<RecoveryCopy, StoreCopyError> {
+        let mut fields = FieldValidator::default();
         let ciphertext = fields.bytes("ciphertext", self.ciphertext, WRAPPED);
         let salt = fields.bytes("kdfSalt", self.kdf_salt, SALT);
         let memory = fields.number("kdfMemoryCostKb", self.kdf_memory_cost_kb, MEMORY_KIB, None);
@@ -90,7 +90,7 @@ impl RecoveryForm {
                 created_at: at,
             })
         };
-        fields.finish(read).map_err(KeepCopyError::Invalid)
+        fields.finish(read).map_err(StoreCopyError::Invalid)
     }
 }
 
@@ -103,21 +103,21 @@ impl RecoveryCopy {
         held: &AccountKeys,
         (user, at): (UserId, Timestamp),
         owner: Reauthentication,
-    ) -> Result<(Change, ()), KeepCopyError> {
-        if matches!(held.recovery, Some(ProofOnFile::Kept(_) | ProofOnFile::Lost)) {
-            return Err(KeepCopyError::Locked);
+    ) -> Result<(Change, ()), StoreCopyError> {
+        if matches!(held.recovery, Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Lost)) {
+            return Err(StoreCopyError::Locked);
         }
         if !held.any_active() {
-            return Err(KeepCopyError::NoActiveDevice);
+            return Err(StoreCopyError::NoActiveDevice);
         }
         let raised = Some(self.umk_version).filter(|it| *it > held.umk_version);
         if raised.is_some_and(|it| it > held.umk_version + 1) {
             let message = "`umkVersion` may be raised by one at a time.";
             let violation = Violation::new("umkVersion", "out_of_range", message);
-            return Err(KeepCopyError::Invalid(vec![violation]));
+            return Err(StoreCopyError::Invalid(vec![violation]));
         }
         if raised.is_some() && owner != Reauthentication::Fresh {
-            return Err(KeepCopyError::Unproven);
+            return Err(StoreCopyError::Unproven);
         }
         let change =
             Change { recovery: Some(self.clone()), umk_version: raised, ..Change::default() };

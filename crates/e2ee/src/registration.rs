@@ -4,17 +4,16 @@ use pia_kernel::{QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
 use uuid::Uuid;
 
 use crate::account_keys::AccountKeys;
-use crate::change::{Change, named, noted};
-use crate::device::{Device, DeviceId, DeviceRow, DeviceState, Onboarding};
-use crate::fields::Fields;
+use crate::change::{Change, audit_effects, with_device_name};
+use crate::device::{Device, DeviceId, DeviceRow, DeviceState, OnboardingSession};
+use crate::fields::FieldValidator;
 use crate::violation::Violation;
 
-/// Number of devices a person may have, those that were turned away not
-/// counted.
+/// Maximum number of devices per user, not counting revoked ones.
 pub(crate) const MAX_DEVICES: usize = 50;
-/// Maximum length of a name.
+/// Maximum length of a name in characters.
 const MAX_NAME_CHARS: usize = 200;
-/// Maximum length of a version.
+/// Maximum length of a version in characters.
 const MAX_VERSION_CHARS: usize = 200;
 
 /// Self-description of a device that registers, not validated yet.
@@ -31,18 +30,19 @@ pub struct DeviceForm {
 
 /// Result of a registration.
 #[derive(Debug, Clone)]
-pub struct Registered {
+pub struct RegisteredDevice {
     /// The session that it asks by.
     pub onboarding: String,
     /// Random bytes, which no client uses.
     pub challenge: String,
-    /// True if it is to make the account's key: nobody else has one.
+    /// True if the device is to create the account's key because no other
+    /// device has one.
     pub is_first: bool,
 }
 
-/// Reasons why a device was not registered.
+/// Errors that prevent a device from being registered.
 #[derive(Debug, thiserror::Error)]
-pub enum RegisterError {
+pub enum RegisterDeviceError {
     /// The self-description is invalid.
     #[error("what the device says of itself is not good")]
     Invalid(Vec<Violation>),
@@ -75,8 +75,8 @@ pub(crate) struct Registration {
 }
 
 impl DeviceForm {
-    pub(crate) fn validate(self) -> Result<Registration, RegisterError> {
-        let mut fields = Fields::default();
+    pub(crate) fn validate(self) -> Result<Registration, RegisterDeviceError> {
+        let mut fields = FieldValidator::default();
         let id = fields.device_id("deviceId", self.device_id);
         let name = fields.line("deviceName", self.device_name, MAX_NAME_CHARS);
         let agreement_key = fields.public_key("agreementPublicKey", self.agreement_public_key);
@@ -93,7 +93,7 @@ impl DeviceForm {
                 app_version,
             })
         };
-        fields.finish(read).map_err(RegisterError::Invalid)
+        fields.finish(read).map_err(RegisterDeviceError::Invalid)
     }
 }
 
@@ -107,25 +107,29 @@ impl Registration {
     pub(crate) fn decide(
         &self,
         held: &AccountKeys,
-        session: &Onboarding,
+        session: &OnboardingSession,
         (user, at): (UserId, Timestamp),
-    ) -> Result<(Change, IsFirst), RegisterError> {
+    ) -> Result<(Change, IsFirst), RegisterDeviceError> {
         let is_first = IsFirst(!held.encrypted && !held.others_active(&self.id));
         let known = held.device(&self.id);
         if let Some(active) = known.filter(|it| it.is_active()) {
             if !self.has_keys_of(active) {
-                return Err(RegisterError::OtherKeys);
+                return Err(RegisterDeviceError::OtherKeys);
             }
             return Ok((Change::device(self.update_device(active, at)), is_first));
         }
         let others = held.devices.iter().filter(|it| !it.is_revoked() && it.id != self.id);
         if others.count() >= MAX_DEVICES {
-            return Err(RegisterError::Full { limit: MAX_DEVICES });
+            return Err(RegisterDeviceError::Full { limit: MAX_DEVICES });
         }
-        let mut device = known.map_or_else(|| self.newcomer(at), |it| self.update_device(it, at));
+        let mut device = known.map_or_else(|| self.new_device(at), |it| self.update_device(it, at));
         device.state = DeviceState::Pending(session.clone());
         let asked = known.is_some_and(|it| !it.is_revoked() && self.has_keys_of(it));
-        let effects = if asked { SideEffects::default() } else { asks((user, at), &device, held) };
+        let effects = if asked {
+            SideEffects::default()
+        } else {
+            registration_effects((user, at), &device, held)
+        };
         Ok((Change::device(device).with(effects), is_first))
     }
 
@@ -141,11 +145,11 @@ impl Registration {
             created_at: known.created_at,
             activated_at: known.activated_at,
             revoked_at: known.revoked_at,
-            ..self.newcomer(at)
+            ..self.new_device(at)
         }
     }
 
-    fn newcomer(&self, at: Timestamp) -> Device {
+    fn new_device(&self, at: Timestamp) -> Device {
         Device {
             row: DeviceRow(Uuid::now_v7()),
             id: self.id.clone(),
@@ -163,22 +167,31 @@ impl Registration {
     }
 }
 
-/// True if a device is the first that could have the person's key.
+/// Flag that is set for the first device that could have the user's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IsFirst(pub(crate) bool);
 
 /// Emails the owner about a device that asks to be approved, if there is
 /// anything to approve it for.
-fn asks((user, at): (UserId, Timestamp), device: &Device, held: &AccountKeys) -> SideEffects {
-    let noted = noted(at, user, device, "device.registered");
+fn registration_effects(
+    (user, at): (UserId, Timestamp),
+    device: &Device,
+    held: &AccountKeys,
+) -> SideEffects {
+    let noted = audit_effects(at, user, device, "device.registered");
     if !held.encrypted {
         return noted;
     }
-    noted.and_mail(named(QueuedEmail::new("device-registered"), device).to_user(at, user))
+    noted
+        .and_mail(with_device_name(QueuedEmail::new("device-registered"), device).to_user(at, user))
 }
 
-impl Registered {
-    pub(crate) fn new(session: Onboarding, challenge: String, IsFirst(is_first): IsFirst) -> Self {
+impl RegisteredDevice {
+    pub(crate) fn new(
+        session: OnboardingSession,
+        challenge: String,
+        IsFirst(is_first): IsFirst,
+    ) -> Self {
         Self { onboarding: session.text, challenge, is_first }
     }
 }

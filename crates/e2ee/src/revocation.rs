@@ -3,15 +3,15 @@
 use pia_kernel::{QueuedEmail, Timestamp, Unavailable, UserId};
 
 use crate::account_keys::AccountKeys;
-use crate::change::{Change, named, noted};
+use crate::change::{Change, audit_effects, with_device_name};
 use crate::device::{Device, DeviceId, DeviceRow, DeviceState};
 
-/// Number of devices that are remembered that were turned away.
+/// Maximum number of revoked devices that are retained.
 pub(crate) const MAX_REVOKED: usize = 50;
 
-/// Reasons why a device was not turned away.
+/// Errors that prevent a device from being revoked.
 #[derive(Debug, thiserror::Error)]
-pub enum RevokeError {
+pub enum RevokeDeviceError {
     /// The person has no such device.
     #[error("the person has no such device")]
     Unknown,
@@ -30,20 +30,20 @@ pub(crate) fn decide(
     id: &DeviceId,
     held: &AccountKeys,
     (user, at): (UserId, Timestamp),
-) -> Result<(Change, ()), RevokeError> {
-    let device = held.device(id).ok_or(RevokeError::Unknown)?;
+) -> Result<(Change, ()), RevokeDeviceError> {
+    let device = held.device(id).ok_or(RevokeDeviceError::Unknown)?;
     if device.is_revoked() {
         return Ok((Change::default(), ()));
     }
-    let letter = named(QueuedEmail::new("device-revoked"), device).to_user(at, user);
-    let effects = noted(at, user, device, "device.revoked").and_mail(letter);
+    let letter = with_device_name(QueuedEmail::new("device-revoked"), device).to_user(at, user);
+    let effects = audit_effects(at, user, device, "device.revoked").and_mail(letter);
     let revoked = Device { state: DeviceState::Revoked, revoked_at: Some(at), ..device.clone() };
-    let change = Change { forgotten: forgotten(held), ..Change::device(revoked) };
+    let change = Change { deleted: surplus_revoked(held), ..Change::device(revoked) };
     Ok((change.with(effects), ()))
 }
 
 /// Those that were turned away the longest ago, where there are too many.
-fn forgotten(held: &AccountKeys) -> Vec<DeviceRow> {
+fn surplus_revoked(held: &AccountKeys) -> Vec<DeviceRow> {
     let mut revoked: Vec<_> = held.devices.iter().filter(|it| it.is_revoked()).collect();
     revoked.sort_by_key(|it| it.revoked_at);
     // With the one that is turned away now there is one more.

@@ -13,7 +13,7 @@ use pia_kernel::{LiveSetting, Reauthentication, Secret, SessionId, UserId};
 use pia_sync::Chats;
 use pia_web::{ApiError, ConcurrencyLimiter, Runner};
 
-use crate::{Browsers, HttpError, Readiness, SyncApi};
+use crate::{BrowserRedirects, HttpError, Readiness, SyncApi};
 
 /// The use cases that handlers call.
 #[derive(Clone)]
@@ -25,7 +25,7 @@ pub struct Api {
     /// Signing in by the word of an identity provider.
     pub provider_sign_in: ProviderSignIn,
     /// Cookies and redirects of browsers during that.
-    pub browsers: Browsers,
+    pub browsers: BrowserRedirects,
     /// Staying signed in.
     pub sessions: Sessions,
     /// History of sign-ins.

@@ -32,14 +32,14 @@ pub(crate) use app_passwords::{
 pub(crate) use business_profile::{BusinessProfileRequest, declare};
 pub(crate) use change_password::{ChangePasswordRequest, ChangedPassword, change_password};
 pub(crate) use done::Done;
-pub(crate) use envelope::TokenEnvelope;
+pub(crate) use envelope::SignInResponse;
 pub(crate) use login::{LoginRequest, login};
 pub(crate) use login_history::{LoginHistoryResponse, login_history};
 pub(crate) use login_mfa::{MfaLoginRequest, login_mfa};
 pub(crate) use logout::{LogoutRequest, logout};
 pub(crate) use mailed::{LetterRequest, LetterResponse, forgot_password, resend_verification};
 pub(crate) use me::{MeResponse, me};
-pub use providers::Browsers;
+pub use providers::BrowserRedirects;
 pub(crate) use refresh::{RefreshRequest, RefreshResponse, refresh};
 pub(crate) use register::{RegisterRequest, RegisterResponse, register};
 pub(crate) use reset_password::{ResetPasswordRequest, reset_password};

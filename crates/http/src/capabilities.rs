@@ -13,7 +13,7 @@ const CHATS: &str = "/api/v1/chats";
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CapabilitiesResponse {
-    /// True if chats can be stored here.
+    /// True if the server can store chats.
     chats: bool,
     chats_schema_version: i32,
 }

@@ -10,7 +10,7 @@ use actix_web::http::header::ContentType;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use pia_sync::{ChatId, PutChat};
-use pia_web::{Caller, Gzipped, MintedId, PathId, RawBody};
+use pia_web::{Caller, ClientId, Gzipped, PathId, RawBody};
 
 use crate::{Api, HttpError};
 
@@ -27,7 +27,7 @@ pub(crate) async fn put_chat(
     caller: Caller,
     request: HttpRequest,
     api: Data<Api>,
-    MintedId(id): MintedId,
+    ClientId(id): ClientId,
     Gzipped(body): Gzipped<RawBody>,
 ) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
@@ -55,7 +55,7 @@ pub(crate) async fn get_chat(
 pub(crate) async fn delete_chat(
     caller: Caller,
     api: Data<Api>,
-    MintedId(id): MintedId,
+    ClientId(id): ClientId,
 ) -> Result<HttpResponse, HttpError> {
     let (chats, user) = (api.chats.clone(), caller.0.user);
     if let Some(id) = id {

@@ -16,13 +16,13 @@ pub(crate) use devices::{
 };
 pub(crate) use path_device::PathDevice;
 pub(crate) use recovery::{
-    RecoveryProofKeyRequest, RecoveryWrappedUmkRequest, RecoveryWrappedUmkResponse, keep_recovery,
-    put_proof_key, recovery,
+    RecoveryProofKeyRequest, RecoveryWrappedUmkRequest, RecoveryWrappedUmkResponse, put_proof_key,
+    recovery, store_recovery,
 };
 pub(crate) use register::{DeviceRegistrationRequest, DeviceRegistrationResponse, register};
 pub(crate) use status::{E2eeStatusResponse, status};
 pub(crate) use wrapped_umk::{
-    WrappedUmkRequest, WrappedUmkResponse, keep_wrapped_umk, wrapped_umk,
+    WrappedUmkRequest, WrappedUmkResponse, store_wrapped_umk, wrapped_umk,
 };
 
 /// Version of key wrapping, the only one so far: AES-256-GCM under a derived

@@ -19,7 +19,7 @@ mod sync;
 
 pub use ai::AiApi;
 pub use api::Api;
-pub use auth::Browsers;
+pub use auth::BrowserRedirects;
 pub(crate) use error::HttpError;
 pub use examples::examples;
 pub use openapi::document;

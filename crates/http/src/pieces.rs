@@ -17,15 +17,15 @@ use bytes::Bytes;
 use serde::Serialize;
 
 /// Size of a piece, in bytes.
-const PIECE: usize = 32 * 1024;
+const CHUNK_BYTES: usize = 32 * 1024;
 
 /// Answers this. It is written to its end before anything is sent, so that a
 /// failure is told by its status, and the length by its header.
-pub(crate) fn json_in_pieces(
+pub(crate) fn json_in_chunks(
     response: &mut HttpResponseBuilder,
     answer: &impl Serialize,
 ) -> HttpResponse {
-    let mut pieces = Pieces::default();
+    let mut pieces = ChunkWriter::default();
     match serde_json::to_writer(&mut pieces, answer) {
         Ok(()) => response.content_type(ContentType::json()).body(pieces.into_body()),
         Err(err) => HttpResponse::from_error(err),
@@ -34,27 +34,27 @@ pub(crate) fn json_in_pieces(
 
 /// Written bytes, cut into pieces of which each is full but the last.
 #[derive(Default)]
-struct Pieces {
+struct ChunkWriter {
     full: Vec<Bytes>,
     last: Vec<u8>,
 }
 
-impl Pieces {
-    fn into_body(self) -> InPieces {
+impl ChunkWriter {
+    fn into_body(self) -> ChunkedBody {
         let Self { mut full, last } = self;
         full.push(last.into());
         let length = full.iter().map(|it| it.len() as u64).sum();
-        InPieces { length, left: full.into_iter() }
+        ChunkedBody { length, left: full.into_iter() }
     }
 }
 
-impl Write for Pieces {
+impl Write for ChunkWriter {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        if self.last.len() == PIECE {
-            let full = std::mem::replace(&mut self.last, Vec::with_capacity(PIECE));
+        if self.last.len() == CHUNK_BYTES {
+            let full = std::mem::replace(&mut self.last, Vec::with_capacity(CHUNK_BYTES));
             self.full.push(full.into());
         }
-        let (fits, _) = text.split_at(text.len().min(PIECE - self.last.len()));
+        let (fits, _) = text.split_at(text.len().min(CHUNK_BYTES - self.last.len()));
         self.last.extend_from_slice(fits);
         Ok(fits.len())
     }
@@ -65,12 +65,12 @@ impl Write for Pieces {
 }
 
 /// The body of an answer.
-struct InPieces {
+struct ChunkedBody {
     length: u64,
     left: IntoIter<Bytes>,
 }
 
-impl MessageBody for InPieces {
+impl MessageBody for ChunkedBody {
     type Error = Infallible;
 
     fn size(&self) -> BodySize {
@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn no_piece_is_longer_than_it_may_be_and_none_is_empty_but_a_last_one() {
-        for length in [0, 1, PIECE - 2, PIECE - 1, PIECE, 5 * PIECE + 7] {
-            let mut pieces = Pieces::default();
+        for length in [0, 1, CHUNK_BYTES - 2, CHUNK_BYTES - 1, CHUNK_BYTES, 5 * CHUNK_BYTES + 7] {
+            let mut pieces = ChunkWriter::default();
             serde_json::to_writer(&mut pieces, &"x".repeat(length)).unwrap();
 
             let body = pieces.into_body();
@@ -102,7 +102,7 @@ mod tests {
             let lengths: Vec<_> = body.left.as_slice().iter().map(Bytes::len).collect();
             let (last, full) = lengths.split_last().unwrap();
             assert!(
-                full.iter().all(|it| *it == PIECE) && (1..=PIECE).contains(last),
+                full.iter().all(|it| *it == CHUNK_BYTES) && (1..=CHUNK_BYTES).contains(last),
                 "{lengths:?}"
             );
             assert_eq!(body.length, length as u64 + 2);
@@ -113,7 +113,7 @@ mod tests {
     async fn what_is_sent_is_what_was_to_be_said() {
         let said: Vec<_> = (0..20_000).collect();
 
-        let answer = json_in_pieces(&mut HttpResponse::Ok(), &said);
+        let answer = json_in_chunks(&mut HttpResponse::Ok(), &said);
 
         assert_eq!(answer.headers().get("content-type").unwrap(), "application/json");
         let length = answer.body().size();

@@ -13,7 +13,7 @@ use crate::Api;
 #[async_trait]
 pub trait Readiness: Send + Sync {
     /// Looks at everything now, within a second or so.
-    async fn look(&self) -> Ready;
+    async fn check(&self) -> Ready;
 }
 
 /// Result of the readiness check.
@@ -21,7 +21,7 @@ pub trait Readiness: Send + Sync {
 pub struct Ready {
     /// True if the database answers.
     pub database: bool,
-    /// True if its schema is the one that this binary knows.
+    /// True if the database schema is the one that this binary expects.
     pub migrations: bool,
     /// The licence: `valid`, `expired`, `refused` or `missing`. Told, but no
     /// reason to be unready: a server is set up while it has none.
@@ -38,7 +38,7 @@ pub(crate) struct ReadyResponse {
 }
 
 pub(crate) async fn ready(api: Data<Api>) -> HttpResponse {
-    let found = api.readiness.look().await;
+    let found = api.readiness.check().await;
     let fine = found.database && found.migrations;
     let status = if fine { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     HttpResponse::build(status).json(ReadyResponse {

@@ -10,7 +10,7 @@ mod push_request;
 mod support;
 
 use pia_kernel::LiveSetting;
-use pia_sync::{Pulling, Pushing, Support};
+use pia_sync::{PullService, PushService, Support};
 
 pub(crate) use pull::pull;
 pub(crate) use pull_query::SyncPullQuery;
@@ -26,11 +26,12 @@ pub(crate) use support::{
 #[derive(Clone)]
 pub struct SyncApi {
     /// Taking what devices changed.
-    pub pushing: Pushing,
+    pub pushing: PushService,
     /// Giving devices what changed.
-    pub pulling: Pulling,
+    pub pulling: PullService,
     /// Looking at what is kept, and taking it away.
     pub support: Support,
-    /// True if a device that has everything is told just that.
+    /// True if a device that is up to date receives a response that says only
+    /// that.
     pub fast_path: LiveSetting<bool>,
 }

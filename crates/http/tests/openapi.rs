@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 /// Areas whose bodies each have an example.
-const SHOWN: [&str; 9] = [
+const PREFIXES_WITH_EXAMPLES: [&str; 9] = [
     "/api/ai/",
     "/api/auth/login",
     "/api/auth/register",
@@ -45,17 +45,17 @@ fn bodies(document: &Value) -> Vec<(String, Value)> {
 }
 
 /// Mismatches of an example with its schema.
-struct Misfits<'a> {
+struct SchemaMismatches<'a> {
     document: &'a Value,
     found: Vec<String>,
 }
 
-impl Misfits<'_> {
-    fn look(&mut self, schema: &Value, example: &Value, at: &str) {
+impl SchemaMismatches<'_> {
+    fn check_value(&mut self, schema: &Value, example: &Value, at: &str) {
         let schema = self.resolved(schema);
         if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
             let told = choices.iter().find(|it| it["type"] != "null").unwrap();
-            return self.look(told, example, at);
+            return self.check_value(told, example, at);
         }
         if !fits(&schema, example) {
             self.found.push(format!("{at}: {example} is no {}", schema["type"]));
@@ -63,23 +63,23 @@ impl Misfits<'_> {
         match example {
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.look(&schema["items"], item, &format!("{at}[{index}]"));
+                    self.check_value(&schema["items"], item, &format!("{at}[{index}]"));
                 }
             }
-            Value::Object(fields) => self.look_into(&schema, fields, at),
+            Value::Object(fields) => self.check_fields(&schema, fields, at),
             _ => {}
         }
     }
 
     /// Checks an object; one without a list of keys may have any.
-    fn look_into(&mut self, schema: &Value, fields: &Map<String, Value>, at: &str) {
+    fn check_fields(&mut self, schema: &Value, fields: &Map<String, Value>, at: &str) {
         let (known, required) = self.keys(schema);
         if known.is_empty() {
             return;
         }
         for (key, value) in fields {
             match known.get(key) {
-                Some(schema) => self.look(schema, value, &format!("{at}.{key}")),
+                Some(schema) => self.check_value(schema, value, &format!("{at}.{key}")),
                 None => self.found.push(format!("{at}.{key} is not known")),
             }
         }
@@ -109,8 +109,7 @@ impl Misfits<'_> {
     }
 }
 
-/// Returns whether it is of the right type, and of the right form where there
-/// is one.
+/// Returns whether an example has the right type and, where one is set, format.
 fn fits(schema: &Value, example: &Value) -> bool {
     let kind = match example {
         Value::Null => "null",
@@ -258,7 +257,7 @@ const FREE: [&str; 5] = [
 #[test]
 fn what_a_body_must_have_is_told() {
     let document = document();
-    let misfits = Misfits { document: &document, found: Vec::new() };
+    let misfits = SchemaMismatches { document: &document, found: Vec::new() };
     let mut free = Vec::new();
 
     each_operation(&document, |name, operation| {
@@ -312,7 +311,9 @@ fn the_admin_plane_is_left_out() {
 #[test]
 fn bodies_that_clients_depend_on_have_examples() {
     let bodies = bodies(&document());
-    let shown = |name: &str| SHOWN.iter().any(|it| name.split_once(' ').unwrap().1.starts_with(it));
+    let shown = |name: &str| {
+        PREFIXES_WITH_EXAMPLES.iter().any(|it| name.split_once(' ').unwrap().1.starts_with(it))
+    };
     let shown: Vec<_> = bodies.iter().filter(|(name, _)| shown(name)).collect();
 
     let without = shown.iter().filter(|(_, body)| body["example"].is_null());
@@ -320,7 +321,7 @@ fn bodies_that_clients_depend_on_have_examples() {
         without.map(|(name, body)| format!("{name}: {}", body["schema"])).collect();
 
     assert_eq!(without, [""; 0]);
-    for area in SHOWN {
+    for area in PREFIXES_WITH_EXAMPLES {
         assert!(shown.iter().any(|(name, _)| name.contains(area)), "{area}");
     }
 }
@@ -328,11 +329,11 @@ fn bodies_that_clients_depend_on_have_examples() {
 #[test]
 fn examples_fit_their_schemas() {
     let document = document();
-    let mut misfits = Misfits { document: &document, found: Vec::new() };
+    let mut misfits = SchemaMismatches { document: &document, found: Vec::new() };
 
     for (name, body) in bodies(&document) {
         if let Some(example) = body.get("example") {
-            misfits.look(&body["schema"], example, &name);
+            misfits.check_value(&body["schema"], example, &name);
         }
     }
 
@@ -340,10 +341,10 @@ fn examples_fit_their_schemas() {
 }
 
 /// Routes that call a model.
-const ASKING: [&str; 4] =
+const MODEL_ROUTES: [&str; 4] =
     ["/api/ai/chat", "/api/ai/chat/completions", "/api/ai/generate-prompt", "/api/ai/optimize"];
 /// Routes that call a model for OpenAI's clients.
-const OPENAI_ASKING: [&str; 6] = [
+const OPENAI_MODEL_ROUTES: [&str; 6] = [
     "/api/ai/v1/chat/completions",
     "/api/ai/v1/embeddings",
     "/api/ai/v1/responses",
@@ -369,7 +370,7 @@ fn who_asks_a_model_may_say_so_in_headers_and_nobody_else() {
     }
 
     told.sort_unstable();
-    let mut asking = [&ASKING[..], &OPENAI_ASKING].concat();
+    let mut asking = [&MODEL_ROUTES[..], &OPENAI_MODEL_ROUTES].concat();
     asking.sort_unstable();
     assert_eq!(told, asking.into_iter().map(|it| (it, 4)).collect::<Vec<_>>());
 }
@@ -382,7 +383,7 @@ fn a_budget_that_is_used_up_is_told_in_one_of_three_shapes() {
     let by_period = shapes["discriminator"]["mapping"].as_object().unwrap();
 
     let mut shown = Vec::new();
-    for path in ASKING {
+    for path in MODEL_ROUTES {
         let refusal = &document["paths"][path]["post"]["responses"]["429"];
         assert!(refusal["headers"]["Retry-After"].is_object(), "{path}");
         let body = &refusal["content"]["application/json"];
@@ -395,8 +396,8 @@ fn a_budget_that_is_used_up_is_told_in_one_of_three_shapes() {
                 continue;
             };
             let shape = by_period[period].as_str().unwrap();
-            let mut misfits = Misfits { document: &document, found: Vec::new() };
-            misfits.look(&serde_json::json!({ "$ref": shape }), told, period);
+            let mut misfits = SchemaMismatches { document: &document, found: Vec::new() };
+            misfits.check_value(&serde_json::json!({ "$ref": shape }), told, period);
             assert_eq!(misfits.found, [""; 0]);
             shown.push(shape.to_owned());
         }

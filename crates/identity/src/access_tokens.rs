@@ -39,7 +39,7 @@ pub struct SessionRef {
 
 /// A token that was just signed.
 #[derive(Debug, Clone)]
-pub struct Issued {
+pub struct IssuedTokens {
     /// Refresh token that the device presents next.
     pub token: Secret<String>,
     /// Lifetime of the access token.
@@ -118,7 +118,7 @@ impl AccessTokens {
     }
 
     /// A token for a user and the session it belongs to.
-    pub fn issue(&self, user: UserId, session: SessionId) -> Result<Issued, Unavailable> {
+    pub fn issue(&self, user: UserId, session: SessionId) -> Result<IssuedTokens, Unavailable> {
         let Inner { header, sign, names, settings, clock, .. } = &*self.inner;
         let lifetime = settings.get().access_lifetime.as_secs();
         let iat = seconds(clock.now());
@@ -127,7 +127,7 @@ impl AccessTokens {
             Claims { sub: user, sid: session, iss: &names.issuer, aud: &names.audience, iat, exp };
         let token = jsonwebtoken::encode(header, &claims, sign)
             .map_err(|err| Unavailable::new("token signing", err))?;
-        Ok(Issued { token: Secret::new(token), expires_in: Duration::from_secs(lifetime) })
+        Ok(IssuedTokens { token: Secret::new(token), expires_in: Duration::from_secs(lifetime) })
     }
 
     /// Returns the session that this token belongs to, if it is valid now.

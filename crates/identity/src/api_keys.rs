@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pia_kernel::{
     ApiKeyId, AuditEntry, Clock, LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp,
-    Unavailable, UserId, characters,
+    Unavailable, UserId, utf16_len,
 };
 
 use crate::access_tokens::SessionRef;
@@ -29,7 +29,7 @@ const MAX_CREDITS: i64 = 1_000_000_000_000;
 
 /// Requested properties of a new key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ApiKeyWish {
+pub struct ApiKeyOptions {
     /// Name chosen by the owner.
     pub name: Option<String>,
     /// Requested scopes; asking models if absent.
@@ -108,7 +108,7 @@ impl ApiKeys {
     pub async fn create(
         &self,
         claim: SessionRef,
-        wish: ApiKeyWish,
+        wish: ApiKeyOptions,
         proof: Option<ReauthProof>,
     ) -> Result<CreatedApiKey, CreateApiKeyError> {
         let entry = wish.entry(self.proofs.clock.now()).map_err(CreateApiKeyError::Invalid)?;
@@ -157,7 +157,7 @@ impl ApiKeys {
     }
 }
 
-impl ApiKeyWish {
+impl ApiKeyOptions {
     /// The key as its owner is told of it; or all that it cannot be.
     fn entry(self, now: Timestamp) -> Result<ApiKeyEntry, Vec<Violation>> {
         let weekly_credits = self.weekly_credits.unwrap_or_default();
@@ -199,7 +199,7 @@ fn read_name(given: Option<&str>) -> Result<String, Violation> {
     if name.is_empty() {
         return fault("required", "A name is required, by which you know the script again.");
     }
-    if characters(name) > MAX_NAME_CHARS {
+    if utf16_len(name) > MAX_NAME_CHARS {
         return fault("too_long", "The name may have 64 characters.");
     }
     if name.chars().any(char::is_control) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pia_kernel::{
     AppPasswordId, Clock, LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable,
-    UserId, characters,
+    UserId, utf16_len,
 };
 
 use crate::access_tokens::SessionRef;
@@ -164,7 +164,7 @@ fn read_name(given: Option<&str>) -> Result<String, Violation> {
     if name.is_empty() {
         return fault("required", "A name is required, by which you know the program again.");
     }
-    if characters(name) > MAX_NAME_CHARS {
+    if utf16_len(name) > MAX_NAME_CHARS {
         return fault("too_long", "The name may have 64 characters.");
     }
     if name.chars().any(char::is_control) {

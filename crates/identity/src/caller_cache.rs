@@ -13,7 +13,7 @@ use crate::ports::AccountStore;
 
 /// Maximum age of a cached entry.
 const FRESH: Duration = Duration::from_secs(5);
-/// Number of callers that are remembered, all shards together.
+/// Maximum number of cached callers in all shards together.
 const MAX_CACHED_CALLERS: usize = 100_000;
 /// Requests ask at the same time, and seldom for the same shard.
 const SHARDS: usize = 64;
@@ -41,17 +41,17 @@ struct Inner {
 /// The copies of some users, all of a user's in one shard.
 #[derive(Default)]
 struct Shard {
-    /// Number of times that something here was forgotten: a read that began
-    /// before does not count after.
+    /// Number of invalidations in this shard: a read that began before one is
+    /// not cached after it.
     forgotten: u64,
-    copies: HashMap<SessionRef, Remembered>,
-    /// Number of copies there may be before old ones are looked for.
+    copies: HashMap<SessionRef, CachedState>,
+    /// Number of copies at which old ones are swept.
     sweep_at: usize,
 }
 
-struct Remembered {
+struct CachedState {
     standing: CallerState,
-    /// Time at which its reading began.
+    /// Time at which the read began.
     at: Timestamp,
 }
 
@@ -114,7 +114,7 @@ impl CallerCache {
         if let Some(mut shard) = self.shard(claim.user) {
             match standing {
                 Some(standing) if forgotten == Some(shard.forgotten) => {
-                    shard.keep(claim, Remembered { standing, at }, self.inner.most_in_shard);
+                    shard.keep(claim, CachedState { standing, at }, self.inner.most_in_shard);
                 }
                 // It may have been read before what has changed since.
                 Some(_) => {}
@@ -132,8 +132,7 @@ impl CallerCache {
         }
     }
 
-    /// Returns whether there is no such account any more, which is looked up
-    /// anew.
+    /// Returns whether the account no longer exists, always reading the store.
     pub async fn is_gone(&self, user: UserId) -> Result<bool, Unavailable> {
         Ok(self.inner.store.find(user).await?.is_none())
     }
@@ -173,7 +172,7 @@ impl CallerCache {
 impl Shard {
     /// Remembers a copy. Old ones leave when there are twice as many as after
     /// the last sweep; of more than the most, the newest are not remembered.
-    fn keep(&mut self, claim: SessionRef, copy: Remembered, most: usize) {
+    fn keep(&mut self, claim: SessionRef, copy: CachedState, most: usize) {
         if self.copies.len() >= self.sweep_at.max(SMALL).min(most) {
             self.copies.retain(|_, it| it.is_fresh(copy.at));
             self.sweep_at = self.copies.len() * 2;
@@ -184,7 +183,7 @@ impl Shard {
     }
 }
 
-impl Remembered {
+impl CachedState {
     /// Returns whether an entry is recent. One from the future was read on a
     /// clock that was set back since.
     fn is_fresh(&self, now: Timestamp) -> bool {
@@ -209,15 +208,15 @@ mod tests {
 
     /// A clock that tests set.
     #[derive(Default)]
-    struct Hands(AtomicI64);
+    struct FakeHasher(AtomicI64);
 
-    impl Clock for Hands {
+    impl Clock for FakeHasher {
         fn now(&self) -> Timestamp {
             Timestamp::from_micros(self.0.load(Ordering::SeqCst))
         }
     }
 
-    impl Hands {
+    impl FakeHasher {
         fn set(&self, seconds: i64) {
             self.0.store(seconds * 1_000_000, Ordering::SeqCst);
         }
@@ -237,9 +236,9 @@ mod tests {
         store
     }
 
-    fn standings(store: MockAccountStore) -> (CallerCache, Arc<Hands>) {
-        let hands = Arc::new(Hands::default());
-        let clock: Arc<dyn Clock> = Arc::<Hands>::clone(&hands);
+    fn standings(store: MockAccountStore) -> (CallerCache, Arc<FakeHasher>) {
+        let hands = Arc::new(FakeHasher::default());
+        let clock: Arc<dyn Clock> = Arc::<FakeHasher>::clone(&hands);
         (CallerCache::new(Arc::new(store), clock), hands)
     }
 
@@ -343,8 +342,8 @@ mod tests {
 
     #[tokio::test]
     async fn no_more_are_remembered_than_fit_and_old_ones_make_room() {
-        let hands = Arc::new(Hands::default());
-        let clock: Arc<dyn Clock> = Arc::<Hands>::clone(&hands);
+        let hands = Arc::new(FakeHasher::default());
+        let clock: Arc<dyn Clock> = Arc::<FakeHasher>::clone(&hands);
         let standings = CallerCache::of_size(Arc::new(all_good()), clock, 1, 100);
         let kept = || standings.inner.shards.iter().map(|it| lock(it).copies.len()).sum::<usize>();
         for _ in 0..250 {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    AccountErasure, AuditEntry, Eraser, Erasure, QueuedEmail, Secret, SideEffects, Unavailable,
+    AccountErasure, AuditEntry, Eraser, ErasureOutcome, QueuedEmail, Secret, SideEffects,
+    Unavailable,
 };
 
 use crate::account::{Account, CallerState, LOCAL};
@@ -19,7 +20,7 @@ const CONFIRMATION: &str = "DELETE";
 
 /// That a person wants to be forgotten.
 #[derive(Debug, Clone, Default)]
-pub struct Farewell {
+pub struct DeletionRequest {
     /// The word that confirms it.
     pub confirm: Option<String>,
     /// The password, if the account has one of its own.
@@ -80,7 +81,11 @@ impl AccountDeletion {
 
     /// Forgets the caller and all that is theirs. From then on none of their
     /// sessions is good.
-    pub async fn delete(&self, caller: CallerState, farewell: Farewell) -> Result<(), DeleteError> {
+    pub async fn delete(
+        &self,
+        caller: CallerState,
+        farewell: DeletionRequest,
+    ) -> Result<(), DeleteError> {
         confirmed(&farewell)?;
         let proofs = &self.owners.proofs;
         let account = proofs.ports.accounts.find(caller.user).await?;
@@ -100,10 +105,10 @@ impl AccountDeletion {
         let erasure = self.eraser.erase(departure).await?;
         self.standings.forget_user(caller.user);
         match erasure {
-            Erasure::Erased => Ok(()),
-            Erasure::LastAdmin => Err(DeleteError::LastAdmin),
-            Erasure::SessionOver => Err(DeleteError::SessionOver),
-            Erasure::Gone => Err(DeleteError::Gone),
+            ErasureOutcome::Erased => Ok(()),
+            ErasureOutcome::LastAdmin => Err(DeleteError::LastAdmin),
+            ErasureOutcome::SessionOver => Err(DeleteError::SessionOver),
+            ErasureOutcome::Gone => Err(DeleteError::Gone),
         }
     }
 
@@ -129,7 +134,7 @@ impl AccountDeletion {
     }
 }
 
-fn confirmed(farewell: &Farewell) -> Result<(), DeleteError> {
+fn confirmed(farewell: &DeletionRequest) -> Result<(), DeleteError> {
     let (code, message) = match farewell.confirm.as_deref() {
         Some(CONFIRMATION) => return Ok(()),
         Some(_) => ("invalid", "Confirm with the word DELETE."),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-use pia_kernel::shortened;
+use pia_kernel::truncate;
 
 /// Longer texts are cut: they are there to be recognised by people.
 const MAX_NAME_CHARS: usize = 128;
@@ -15,7 +15,7 @@ const MAX_USER_AGENT_CHARS: usize = 256;
 /// All of it but the address is a claim, kept so that people recognise their
 /// devices. Nothing is decided by it but whether they are told of a new one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Device {
+pub struct SignInDevice {
     /// The id that the app gave itself.
     pub device_id: Option<String>,
     /// The version of the app.
@@ -28,7 +28,7 @@ pub struct Device {
     pub address: Option<IpAddr>,
 }
 
-impl Device {
+impl SignInDevice {
     /// Returns the device with texts that can be stored and displayed: without
     /// control characters, of bounded length, and absent rather than empty.
     pub(crate) fn tidy(self) -> Self {
@@ -76,7 +76,7 @@ impl fmt::Display for Network {
 
 fn tidy(text: Option<String>, most: usize) -> Option<String> {
     let shown: String = text?.chars().filter(|it| !it.is_control()).collect();
-    let short = shortened(shown.trim(), most).trim_end();
+    let short = truncate(shown.trim(), most).trim_end();
     (!short.is_empty()).then(|| short.to_owned())
 }
 
@@ -85,7 +85,9 @@ mod tests {
     use super::*;
 
     fn tidied(text: &str) -> Option<String> {
-        Device { app_version: Some(text.to_owned()), ..Device::default() }.tidy().app_version
+        SignInDevice { app_version: Some(text.to_owned()), ..SignInDevice::default() }
+            .tidy()
+            .app_version
     }
 
     #[test]
@@ -105,7 +107,8 @@ mod tests {
     #[test]
     fn long_texts_are_cut_by_characters() {
         assert_eq!(tidied(&"ü".repeat(10_000)), Some("ü".repeat(128)));
-        let agent = Device { user_agent: Some("x".repeat(10_000)), ..Device::default() }.tidy();
+        let agent =
+            SignInDevice { user_agent: Some("x".repeat(10_000)), ..SignInDevice::default() }.tidy();
         assert_eq!(agent.user_agent, Some("x".repeat(256)));
     }
 
@@ -113,7 +116,7 @@ mod tests {
     fn an_address_has_one_form() {
         let address = Some("::ffff:192.0.2.1".parse().unwrap());
 
-        let device = Device { address, ..Device::default() }.tidy();
+        let device = SignInDevice { address, ..SignInDevice::default() }.tidy();
 
         assert_eq!(device.address.map(|it| it.to_string()).as_deref(), Some("192.0.2.1"));
     }

@@ -2,7 +2,7 @@
 
 use idna::AsciiDenyList;
 use idna::uts46::{Hyphens, Uts46};
-use pia_kernel::{ascii_domain, characters};
+use pia_kernel::{ascii_domain, utf16_len};
 use unicode_normalization::is_nfkc;
 
 use crate::violation::Violation;
@@ -55,7 +55,7 @@ pub(crate) fn parse(email: &str) -> Result<String, Violation> {
     if email.is_empty() {
         return fault("required", "An e-mail address is required.");
     }
-    if characters(email) > MAX_EMAIL_CHARS {
+    if utf16_len(email) > MAX_EMAIL_CHARS {
         return fault("too_long", "The e-mail address is too long.");
     }
     let readable = readable_email(email);
@@ -63,7 +63,7 @@ pub(crate) fn parse(email: &str) -> Result<String, Violation> {
         return fault("invalid", "This is not an e-mail address.");
     }
     // Mail servers carry the ASCII form, which may be longer.
-    if characters(&fold_email(email)) > MAX_EMAIL_CHARS {
+    if utf16_len(&fold_email(email)) > MAX_EMAIL_CHARS {
         return fault("too_long", "The e-mail address is too long.");
     }
     Ok(readable)
@@ -73,7 +73,7 @@ pub(crate) fn parse(email: &str) -> Result<String, Violation> {
 /// of it than of a new one: older accounts keep theirs.
 pub(crate) fn sought(email: &str) -> Option<&str> {
     let email = email.trim();
-    (characters(email) <= MAX_EMAIL_CHARS && is_plausible(email)).then_some(email)
+    (utf16_len(email) <= MAX_EMAIL_CHARS && is_plausible(email)).then_some(email)
 }
 
 /// Returns the part after the `@`, in the form in which domains are compared.
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(of(54).len(), 254);
         assert!(parse(&of(54)).is_ok());
         assert_eq!(parse(&of(55)).unwrap_err().code, "too_long");
-        assert!(characters(&foreign) < 254 && fold_email(&foreign).len() < 254);
+        assert!(utf16_len(&foreign) < 254 && fold_email(&foreign).len() < 254);
         assert!(parse(&foreign).is_ok());
     }
 

@@ -12,19 +12,19 @@ use crate::account::Account;
 use crate::email::{self, fold_email};
 use crate::factor_challenges;
 use crate::ports::{
-    AccountStore, Credentials, MailedPurpose, MailedTokenStore, NewMailedToken, Quota,
-    RateLimitOutcome, RateLimitStore, TokenHash,
+    AccountStore, Credentials, EmailTokenPurpose, EmailTokenStore, NewEmailToken, RateLimitOutcome,
+    RateLimitStore, RateQuota, TokenHash,
 };
 use crate::refresh_tokens;
 
 /// Number of letters of one kind an address gets, whoever asks for them. The
 /// links of the last three are good, so that who uses this up keeps nobody from
 /// opening one.
-const LETTERS: Quota = Quota { burst: 3, window: Duration::from_hours(1) };
+const LETTERS: RateQuota = RateQuota { burst: 3, window: Duration::from_hours(1) };
 
 /// Reasons why no letter was sent.
 #[derive(Debug, thiserror::Error)]
-pub enum MailedError {
+pub enum EmailTokenError {
     /// Nobody sends mail here.
     #[error("no mail is set up")]
     NotConfigured,
@@ -35,11 +35,11 @@ pub enum MailedError {
 
 /// Ports of the use cases that send emails with links.
 #[derive(Clone)]
-pub struct MailedPorts {
+pub struct EmailTokenPorts {
     /// Store of accounts.
     pub accounts: Arc<dyn AccountStore>,
     /// Store of tokens.
-    pub tokens: Arc<dyn MailedTokenStore>,
+    pub tokens: Arc<dyn EmailTokenStore>,
     /// Counter of emails.
     pub attempts: Arc<dyn RateLimitStore>,
     /// True if somebody sends mail.
@@ -54,7 +54,7 @@ pub struct MailedPorts {
 
 /// A kind of link.
 pub(crate) struct Link {
-    pub(crate) purpose: MailedPurpose,
+    pub(crate) purpose: EmailTokenPurpose,
     pub(crate) lifetime: Duration,
     pub(crate) letter: &'static str,
     /// Audit action of a request for one.
@@ -67,19 +67,19 @@ pub(crate) struct Link {
 
 /// Sends links, and keeps what they are good for.
 #[derive(Clone)]
-pub(crate) struct MailedLinks(pub(crate) MailedPorts);
+pub(crate) struct EmailTokens(pub(crate) EmailTokenPorts);
 
-impl MailedLinks {
+impl EmailTokens {
     /// Returns whether anybody could get a letter at all.
-    pub(crate) fn configured(&self) -> Result<(), MailedError> {
-        if *self.0.mail.get() { Ok(()) } else { Err(MailedError::NotConfigured) }
+    pub(crate) fn configured(&self) -> Result<(), EmailTokenError> {
+        if *self.0.mail.get() { Ok(()) } else { Err(EmailTokenError::NotConfigured) }
     }
 
     /// Sends a link to whoever has this address, if it is for them.
     ///
     /// Who has none is answered alike and takes as much work: one attempt, one
     /// look, one write.
-    pub(crate) async fn request(&self, link: &Link, email: &str) -> Result<(), MailedError> {
+    pub(crate) async fn request(&self, link: &Link, email: &str) -> Result<(), EmailTokenError> {
         self.configured()?;
         // No account has such an address, so how soon that is said tells nothing.
         let Some(email) = email::sought(email) else { return Ok(()) };
@@ -108,9 +108,9 @@ impl MailedLinks {
         &self,
         link: &Link,
         account: &Account,
-    ) -> Result<(NewMailedToken, Mail), Unavailable> {
+    ) -> Result<(NewEmailToken, Mail), Unavailable> {
         let (at, token) = (self.0.clock.now(), refresh_tokens::fresh()?);
-        let kept = NewMailedToken {
+        let kept = NewEmailToken {
             hash: factor_challenges::hash(&token),
             purpose: link.purpose,
             expires_at: at + link.lifetime,
@@ -126,7 +126,7 @@ impl MailedLinks {
         &self,
         kind: &str,
         email: &str,
-        quota: Quota,
+        quota: RateQuota,
     ) -> Result<bool, Unavailable> {
         let hash = digest::digest(&digest::SHA256, fold_email(email).as_bytes());
         let who = format!("{kind}:{}", URL_SAFE_NO_PAD.encode(hash));

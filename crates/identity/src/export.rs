@@ -17,7 +17,7 @@ pub struct AccountExport {
 
 /// An export that has begun.
 #[derive(Clone)]
-pub struct BegunExport {
+pub struct StartedExport {
     /// Account id.
     pub user: UserId,
     /// Time at which it began.
@@ -34,18 +34,18 @@ impl AccountExport {
     }
 
     /// Begins an export, which its owner's audit entries tell from then on.
-    pub async fn begin(&self, user: UserId) -> Result<BegunExport, AccountError> {
+    pub async fn begin(&self, user: UserId) -> Result<StartedExport, AccountError> {
         let at = self.clock.now();
         let exported = SideEffects::audit(at, user, "account.exported");
         if !self.data.begin_export(user, exported).await? {
             return Err(AccountError::Gone);
         }
         let (inventory, data) = (self.data.inventory(), Arc::clone(&self.data));
-        Ok(BegunExport { user, at, inventory, data })
+        Ok(StartedExport { user, at, inventory, data })
     }
 }
 
-impl BegunExport {
+impl StartedExport {
     /// A page of one of the inventory's sections.
     pub async fn page(
         &self,

@@ -10,8 +10,8 @@ use crate::account::Account;
 use crate::factor_proofs::{FactorAnswer, FactorPorts, FactorProofs, FactorSettings, ProofError};
 use crate::password_throttle::{Bucket, GuessError, PasswordThrottle};
 use crate::ports::{
-    Begun, ChallengeStore, FactorState, GuessRules, NewChallenge, PasswordThrottleStore, Quota,
-    RateLimitOutcome, Redeemed, Redemption, TokenHash,
+    ChallengeStore, FactorState, GuessRules, NewChallenge, PasswordThrottleStore, RateLimitOutcome,
+    RateQuota, Redeemed, Redemption, SessionStarted, TokenHash,
 };
 use crate::recovery_codes;
 use crate::refresh_tokens;
@@ -20,7 +20,7 @@ use crate::sessions::StartError;
 /// Longer texts are no tokens of ours; those have 43 letters.
 pub(crate) const MAX_TOKEN_BYTES: usize = 128;
 /// The owner is warned of wrong codes behind their password once a day.
-const WARNINGS: Quota = Quota { burst: 1, window: Duration::from_hours(24) };
+const WARNINGS: RateQuota = RateQuota { burst: 1, window: Duration::from_hours(24) };
 
 /// Reasons why a challenge was not met.
 #[derive(Debug, thiserror::Error)]
@@ -89,8 +89,8 @@ impl FactorChallenges {
         let expires_at = clock.now() + settings.get().challenge_lifetime;
         let challenge = NewChallenge { hash: hash(&token), user, epoch, expires_at };
         match self.store.open(challenge).await? {
-            Begun::Done => Ok(token),
-            Begun::Stale => Err(StartError::Stale),
+            SessionStarted::Done => Ok(token),
+            SessionStarted::Stale => Err(StartError::Stale),
         }
     }
 

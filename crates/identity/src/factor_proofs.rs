@@ -8,8 +8,8 @@ use pia_kernel::{Clock, LiveSetting, Secret, SideEffects, Timestamp, Unavailable
 use crate::account::Account;
 use crate::password_rules;
 use crate::ports::{
-    AccountStore, Factor, FactorState, FactorStore, PasswordHasher, Quota, RateLimitOutcome,
-    RateLimitStore, SecretBox, SessionStarts, Verdict, VerifiedProof,
+    AccountStore, Factor, FactorState, FactorStore, PasswordHasher, RateLimitOutcome,
+    RateLimitStore, RateQuota, SecretBox, SessionStarts, Verdict, VerifiedProof,
 };
 use crate::recovery_codes;
 use crate::totp::{self, Digits};
@@ -25,7 +25,7 @@ pub struct FactorSettings {
     /// Number of wrong codes and passwords one account takes, from wherever
     /// they come. Only who knows the password or holds a session gets so far,
     /// so that no stranger can use it up.
-    pub wrong_proofs: Quota,
+    pub wrong_proofs: RateQuota,
     /// Duration for which a sign-in waits for its second factor.
     pub challenge_lifetime: Duration,
     /// Number of times that one sign-in may be wrong about it.
@@ -38,7 +38,7 @@ impl Default for FactorSettings {
     fn default() -> Self {
         Self {
             issuer: "Pia".to_owned(),
-            wrong_proofs: Quota { burst: 10, window: Duration::from_mins(15) },
+            wrong_proofs: RateQuota { burst: 10, window: Duration::from_mins(15) },
             challenge_lifetime: Duration::from_mins(5),
             challenge_tries: 5,
             enrolment_lifetime: Duration::from_mins(15),

@@ -18,9 +18,10 @@ use crate::account::Account;
 use crate::factor_challenges::FactorChallenges;
 use crate::factor_proofs::{FactorPorts, FactorSettings};
 use crate::ports::{
-    AccountStore, Begun, ChallengeStore, Credentials, Enrolled, Factor, FactorChange, FactorState,
+    AccountStore, ChallengeStore, Credentials, Enrolled, Factor, FactorChange, FactorState,
     FactorStore, MockAccountStore, MockPasswordHasher, NewChallenge, PasswordHasher, RecoveryHash,
-    Redeemed, Redemption, SecretBox, SessionStarts, Step, TokenHash, Verdict, VerifiedProof,
+    Redeemed, Redemption, SecretBox, SessionStarted, SessionStarts, Step, TokenHash, Verdict,
+    VerifiedProof,
 };
 
 pub(crate) use post::{Post, claim, verification};
@@ -94,12 +95,12 @@ impl Factors {
         }
     }
 
-    /// Returns the number of answers to challenges count as wrong.
+    /// Returns the number of wrong answers to challenges.
     pub(crate) fn wrong_answers(&self) -> u32 {
         self.guesses.load(Ordering::SeqCst)
     }
 
-    /// Returns the number of proofs count as wrong.
+    /// Returns the number of wrong proofs.
     pub(crate) fn wrong(&self) -> u32 {
         self.attempts.load(Ordering::SeqCst)
     }
@@ -176,7 +177,7 @@ pub(crate) fn account(user: UserId) -> Account {
 fn hasher() -> Arc<dyn PasswordHasher> {
     let mut hasher = MockPasswordHasher::new();
     hasher.expect_verify().returning(|password, _| {
-        Ok(if password.is(PASSWORD) { Verdict::Right } else { Verdict::Wrong })
+        Ok(if password.ct_eq(PASSWORD) { Verdict::Right } else { Verdict::Wrong })
     });
     Arc::new(hasher)
 }
@@ -276,13 +277,13 @@ impl FactorStore for Factors {
 
 #[async_trait]
 impl ChallengeStore for Factors {
-    async fn open(&self, challenge: NewChallenge) -> Result<Begun, Unavailable> {
+    async fn open(&self, challenge: NewChallenge) -> Result<SessionStarted, Unavailable> {
         let mut state = self.state.lock().unwrap();
         if state.meanwhile == Some(Meanwhile::Changed) {
-            return Ok(Begun::Stale);
+            return Ok(SessionStarted::Stale);
         }
         state.challenges.insert(challenge.hash, (challenge, 0));
-        Ok(Begun::Done)
+        Ok(SessionStarted::Done)
     }
 
     async fn owner(

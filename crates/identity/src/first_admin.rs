@@ -6,9 +6,9 @@ use pia_kernel::{Clock, LiveSetting, Secret, SideEffects, Unavailable, UserId};
 
 use crate::account::{Account, CustomerType};
 use crate::ports::{
-    Appointed, FirstAdminStore, NewAccount, PasswordHasher, SeatLimits, Seats, SetupToken,
+    FirstAdminOutcome, FirstAdminStore, NewAccount, PasswordHasher, SeatLimits, Seats, SetupToken,
 };
-use crate::registration::{NewPerson, RegistrationRules, check};
+use crate::registration::{RegistrationForm, RegistrationRules, check};
 use crate::role::Role;
 use crate::violation::Violation;
 
@@ -125,10 +125,10 @@ impl FirstAdmin {
             .and(SideEffects::audit(account.created_at, account.user, "role.admin_granted"));
         let limits = SeatLimits::from_seats(&*self.ports.seats);
         match self.ports.store.create_first_admin(new, limits, effects).await? {
-            Appointed::Stored => {}
-            Appointed::AlreadySetUp => return Err(FirstAdminError::AlreadySetUp),
-            Appointed::EmailTaken => return Err(FirstAdminError::EmailTaken),
-            Appointed::SeatsTaken => return Err(FirstAdminError::SeatsTaken),
+            FirstAdminOutcome::Stored => {}
+            FirstAdminOutcome::AlreadySetUp => return Err(FirstAdminError::AlreadySetUp),
+            FirstAdminOutcome::EmailTaken => return Err(FirstAdminError::EmailTaken),
+            FirstAdminOutcome::SeatsTaken => return Err(FirstAdminError::SeatsTaken),
         }
         self.ports.token.administered().await;
         Ok(account)
@@ -137,7 +137,7 @@ impl FirstAdmin {
     async fn account(&self, admin: NewAdmin) -> Result<NewAccount, FirstAdminError> {
         let NewAdmin { email, password, display_name } = admin;
         let customer = CustomerType::NotDeclared;
-        let person = NewPerson {
+        let person = RegistrationForm {
             email,
             password,
             display_name,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use pia_kernel::{Clock, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
-use crate::asked_passkey::{AskedPasskey, hash_presented, start_ceremony};
-use crate::device::Device;
+use crate::device::SignInDevice;
+use crate::passkey_options::{PasskeyOptions, hash_presented, start_ceremony};
 use crate::passkeys::PasskeyPorts;
 use crate::ports::{
     AccountStore, CeremonyError, FailedSignIn, PasskeyUse, SignInLog, SignInMethod, SignInOutcome,
-    StoredPasskey, Used,
+    StoredPasskey, TokenUse,
 };
 use crate::sessions::{Sessions, StartError};
 use crate::sign_in::SignedIn;
@@ -58,7 +58,7 @@ impl PasskeySignIn {
     }
 
     /// Asks for a signature with whichever passkey there is.
-    pub async fn ask(&self) -> Result<AskedPasskey, PasskeySignInError> {
+    pub async fn ask(&self) -> Result<PasskeyOptions, PasskeySignInError> {
         let PasskeyPorts { ceremony, challenges, .. } = &self.ports.passkeys;
         let ceremony = ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
         let (asked, challenge) = start_ceremony(ceremony.begin_sign_in()?, self.clock.now())?;
@@ -72,7 +72,7 @@ impl PasskeySignIn {
         &self,
         token: &Secret<String>,
         answer: &str,
-        device: Device,
+        device: SignInDevice,
     ) -> Result<SignedIn, PasskeySignInError> {
         let PasskeyPorts { ceremony, challenges, store } = &self.ports.passkeys;
         let ceremony = ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
@@ -120,18 +120,18 @@ impl PasskeySignIn {
             if_rolled_back: cloned(passkey, at),
         };
         match self.ports.passkeys.store.sign_in(used).await? {
-            Used::Noted => Ok(()),
-            Used::RolledBack => {
+            TokenUse::Noted => Ok(()),
+            TokenUse::RolledBack => {
                 tracing::warn!(user.id = %user, "a passkey's counter went back: there is a copy");
                 Err(PasskeySignInError::Refused)
             }
-            Used::Blocked | Used::Gone => Err(PasskeySignInError::Refused),
+            TokenUse::Blocked | TokenUse::Gone => Err(PasskeySignInError::Refused),
         }
     }
 
     /// Remembers a bad answer for whoever's passkey was meant. That it fails
     /// changes no answer.
-    async fn note_failure(&self, user: UserId, device: &Device) {
+    async fn note_failure(&self, user: UserId, device: &SignInDevice) {
         let attempt = FailedSignIn {
             user: Some(user),
             at: self.clock.now(),

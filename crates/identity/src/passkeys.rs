@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use pia_kernel::{
     Clock, LiveSetting, PasskeyId, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable,
-    UserId, characters,
+    UserId, utf16_len,
 };
 
 use crate::access_tokens::SessionRef;
 use crate::account::Account;
-use crate::asked_passkey::{AskedPasskey, hash_presented, start_ceremony};
 use crate::caller_cache::CallerCache;
 use crate::factor_proofs::{
     FactorPorts, FactorProofs, FactorSettings, ProofError, ReauthProof, used_up,
 };
+use crate::passkey_options::{PasskeyOptions, hash_presented, start_ceremony};
 use crate::ports::{
-    Added, CeremonyError, Factor, FactorChange, FactorState, Leave, NewPasskey,
-    NewPasskeyChallenge, PasskeyCeremony, PasskeyChallenges, PasskeyChange, PasskeyEntry,
-    PasskeyStore,
+    CeremonyError, Factor, FactorChange, FactorState, NewPasskey, NewPasskeyChallenge,
+    PasskeyAdded, PasskeyAuthorization, PasskeyCeremony, PasskeyChallenges, PasskeyChange,
+    PasskeyEntry, PasskeyStore,
 };
 use crate::violation::Violation;
 
@@ -30,7 +30,7 @@ const MAX_NAME_CHARS: usize = 64;
 
 /// Reasons why nobody is asked for a new passkey.
 #[derive(Debug, thiserror::Error)]
-pub enum PasskeyAskError {
+pub enum PasskeyOptionsError {
     /// The address of the server allows no passkeys.
     #[error("the server's address allows no passkeys")]
     Off,
@@ -168,13 +168,13 @@ impl Passkeys {
         &self,
         claim: SessionRef,
         proof: Option<ReauthProof>,
-    ) -> Result<AskedPasskey, PasskeyAskError> {
-        let ceremony = self.ports.ceremony.as_ref().ok_or(PasskeyAskError::Off)?;
+    ) -> Result<PasskeyOptions, PasskeyOptionsError> {
+        let ceremony = self.ports.ceremony.as_ref().ok_or(PasskeyOptionsError::Off)?;
         let account = self.proofs.ports.accounts.find(claim.user).await?;
-        let account = account.ok_or(PasskeyAskError::Gone)?;
+        let account = account.ok_or(PasskeyOptionsError::Gone)?;
         let existing = self.ports.store.of_user(claim.user).await?;
         if existing.len() >= MAX_PASSKEYS {
-            return Err(PasskeyAskError::Full { limit: MAX_PASSKEYS });
+            return Err(PasskeyOptionsError::Full { limit: MAX_PASSKEYS });
         }
         let existing = existing.into_iter().map(|it| it.credential).collect();
         let begun = ceremony.begin_registration(&account, existing)?;
@@ -216,10 +216,10 @@ impl Passkeys {
         let added = self.ports.store.add(change, new, MAX_PASSKEYS).await?;
         self.standings.forget_user(claim.user);
         match added {
-            Added::Stored => Ok(entry),
-            Added::Known => Err(PasskeyAddError::Known),
-            Added::Full => Err(PasskeyAddError::Full { limit: MAX_PASSKEYS }),
-            Added::SessionOver => Err(PasskeyAddError::Gone),
+            PasskeyAdded::Stored => Ok(entry),
+            PasskeyAdded::Known => Err(PasskeyAddError::Known),
+            PasskeyAdded::Full => Err(PasskeyAddError::Full { limit: MAX_PASSKEYS }),
+            PasskeyAdded::SessionOver => Err(PasskeyAddError::Gone),
         }
     }
 
@@ -277,7 +277,7 @@ impl Passkeys {
                 (ReauthProof::Factor(_), None) => return Err(ProofError::Wrong),
             };
             let effects = used_up(evidence, user, self.proofs.clock.now());
-            let leave = Leave::Evidence(evidence);
+            let leave = PasskeyAuthorization::Evidence(evidence);
             let opened =
                 self.ports.challenges.open_registration(user, leave, challenge, effects).await?;
             if opened { Ok(()) } else { Err(ProofError::Wrong) }
@@ -290,18 +290,19 @@ impl Passkeys {
         claim: SessionRef,
         account: &Account,
         challenge: NewPasskeyChallenge,
-    ) -> Result<(), PasskeyAskError> {
+    ) -> Result<(), PasskeyOptionsError> {
         let SessionRef { user, session } = claim;
         let credentials = self.proofs.ports.accounts.by_email(&account.email).await?;
         let own = credentials.filter(|it| it.account.user == user);
         let has_password = own.is_some_and(|it| it.password_hash.is_some());
         if has_password || self.factor(user).await?.is_some() {
-            return Err(PasskeyAskError::ProofNeeded);
+            return Err(PasskeyOptionsError::ProofNeeded);
         }
-        let leave = Leave::NewSession { session, since: self.proofs.clock.now() - NEW };
+        let leave =
+            PasskeyAuthorization::NewSession { session, since: self.proofs.clock.now() - NEW };
         let opened =
             self.ports.challenges.open_registration(user, leave, challenge, SideEffects::default());
-        if opened.await? { Ok(()) } else { Err(PasskeyAskError::SessionTooOld) }
+        if opened.await? { Ok(()) } else { Err(PasskeyOptionsError::SessionTooOld) }
     }
 
     async fn factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable> {
@@ -315,7 +316,7 @@ fn checked(name: &str) -> Result<String, Violation> {
     if name.is_empty() {
         return Err(Violation::new("name", "required", "A name is required."));
     }
-    if characters(name) > MAX_NAME_CHARS {
+    if utf16_len(name) > MAX_NAME_CHARS {
         let message = format!("The name may have {MAX_NAME_CHARS} characters.");
         return Err(Violation::new("name", "too_long", message));
     }
@@ -340,7 +341,7 @@ fn ended(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, user, "session.ended")
 }
 
-impl From<ProofError> for PasskeyAskError {
+impl From<ProofError> for PasskeyOptionsError {
     fn from(err: ProofError) -> Self {
         match err {
             ProofError::Wrong => Self::WrongProof,

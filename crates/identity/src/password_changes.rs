@@ -121,7 +121,7 @@ impl PasswordChanges {
             let message = "The new password must be another than the current one.";
             Violation::new("newPassword", "unchanged", message)
         };
-        weakness.or_else(|| new.is(current.expose()).then(unchanged))
+        weakness.or_else(|| new.ct_eq(current.expose()).then(unchanged))
     }
 
     async fn verify_current(

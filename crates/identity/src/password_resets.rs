@@ -8,13 +8,14 @@ use pia_kernel::{LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp, Unava
 
 use crate::account::Account;
 use crate::caller_cache::CallerCache;
-use crate::device::Device;
+use crate::device::SignInDevice;
 use crate::email::fold_email;
-use crate::email_tokens::{self, Link, MailedError, MailedLinks, MailedPorts};
+use crate::email_tokens::{self, EmailTokenError, EmailTokenPorts, EmailTokens, Link};
 use crate::password_rules;
 use crate::password_throttle::PasswordThrottle;
 use crate::ports::{
-    GuessRules, MailedPurpose, PasswordHasher, PasswordReset, PasswordStore, PasswordThrottleStore,
+    EmailTokenPurpose, GuessRules, PasswordHasher, PasswordReset, PasswordStore,
+    PasswordThrottleStore,
 };
 use crate::registration::RegistrationRules;
 use crate::violation::Violation;
@@ -22,7 +23,7 @@ use crate::violation::Violation;
 /// Password resets for local accounts only: a password for an account of a
 /// provider would open a second way into it.
 pub(crate) const LINK: Link = Link {
-    purpose: MailedPurpose::PasswordReset,
+    purpose: EmailTokenPurpose::PasswordReset,
     lifetime: Duration::from_hours(1),
     letter: "password-reset",
     asked: "password.reset_requested",
@@ -75,7 +76,7 @@ impl PasswordPorts {
 /// Lets people choose another password who have forgotten theirs.
 #[derive(Clone)]
 pub struct PasswordResets {
-    links: MailedLinks,
+    links: EmailTokens,
     passwords: PasswordPorts,
     guesses: PasswordThrottle,
     standings: CallerCache,
@@ -84,24 +85,24 @@ pub struct PasswordResets {
 impl PasswordResets {
     /// Resets by letter; `standings` is told of sessions that end.
     pub fn new(
-        links: MailedPorts,
+        links: EmailTokenPorts,
         passwords: PasswordPorts,
         guesses: Arc<dyn PasswordThrottleStore>,
         standings: CallerCache,
     ) -> Self {
         let (rules, clock) = (GuessRules::default(), Arc::clone(&links.clock));
         let guesses = PasswordThrottle { ledger: guesses, rules, clock };
-        Self { links: MailedLinks(links), passwords, guesses, standings }
+        Self { links: EmailTokens(links), passwords, guesses, standings }
     }
 
     /// Returns whether anybody could get a letter at all.
-    pub fn configured(&self) -> Result<(), MailedError> {
+    pub fn configured(&self) -> Result<(), EmailTokenError> {
         self.links.configured()
     }
 
     /// Sends a letter to the owner of an address, if there is an account with
     /// it that has a password. Who has none is not told.
-    pub async fn request(&self, email: &str) -> Result<(), MailedError> {
+    pub async fn request(&self, email: &str) -> Result<(), EmailTokenError> {
         self.links.request(&LINK, email).await
     }
 
@@ -116,10 +117,10 @@ impl PasswordResets {
         email: &str,
         token: &Secret<String>,
         new_password: Secret<String>,
-        device: &Device,
+        device: &SignInDevice,
     ) -> Result<(), ResetError> {
         let token = email_tokens::hash_presented(token).ok_or(ResetError::InvalidToken)?;
-        let MailedPorts { accounts, tokens, clock, .. } = &self.links.0;
+        let EmailTokenPorts { accounts, tokens, clock, .. } = &self.links.0;
         let owner = tokens.owner(token, LINK.purpose, clock.now()).await?;
         let user = owner.ok_or(ResetError::InvalidToken)?;
         let account = accounts.find(user).await?;

@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use pia_kernel::characters;
+use pia_kernel::utf16_len;
 
 use crate::violation::Violation;
 
-/// The longest password, in [`characters`]. It bounds what hashing takes in.
+/// The longest password, in [`utf16_len`]. It bounds what hashing takes in.
 pub const MAX_PASSWORD_CHARS: usize = 128;
 
 /// No password of so many characters has more bytes; older ones may have more
@@ -44,7 +44,7 @@ pub(crate) enum Weakness {
 ///
 /// `about` is what is publicly known of its owner: the address and the name.
 pub(crate) fn weakness(password: &str, fewest: usize, about: &[&str]) -> Option<Weakness> {
-    let length = characters(password);
+    let length = utf16_len(password);
     if length == 0 {
         return Some(Weakness::Missing);
     }

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pia_kernel::{Clock, Unavailable, UserId};
 use ring::digest;
 
-use crate::device::{Device, Network};
+use crate::device::{Network, SignInDevice};
 use crate::email::fold_email;
 use crate::ports::{GuessRules, PasswordThrottleStore, RateLimitOutcome};
 
@@ -81,7 +81,7 @@ impl PasswordThrottle {
     /// Whoever it was has shown in another way that the account is theirs:
     /// what strangers guessed, and they themselves where they are, is
     /// forgotten. That it fails fails nothing else.
-    pub(crate) async fn forgive(&self, email: &str, device: &Device) {
+    pub(crate) async fn forgive(&self, email: &str, device: &SignInDevice) {
         tell(self.ledger.clear(&Bucket::for_email(email, None).0).await);
         if let Some(network) = device.network() {
             tell(self.ledger.clear(&Bucket::for_email(email, Some(network)).0).await);
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     fn network(text: &str) -> Option<Network> {
-        Device { address: text.parse().ok(), ..Device::default() }.network()
+        SignInDevice { address: text.parse().ok(), ..SignInDevice::default() }.network()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, LiveSetting, SideEffects, UserId, shortened};
+use pia_kernel::{Clock, LiveSetting, SideEffects, UserId, truncate};
 
 use crate::account::Account;
 use crate::email;
@@ -24,7 +24,7 @@ const MAX_NAME_CHARS: usize = 200;
 /// changes there changes nothing here, and an address that has an account
 /// opens it to nobody else, whoever vouches for them.
 #[derive(Clone)]
-pub(crate) struct ProviderPeople {
+pub(crate) struct ProviderAccountFinder {
     pub(crate) known: Arc<dyn ProviderAccounts>,
     pub(crate) accounts: Arc<dyn AccountStore>,
     pub(crate) seats: Arc<dyn Seats>,
@@ -33,7 +33,7 @@ pub(crate) struct ProviderPeople {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-impl ProviderPeople {
+impl ProviderAccountFinder {
     /// The account of whom the provider says somebody is.
     pub(crate) async fn welcome(
         &self,
@@ -129,7 +129,7 @@ fn address(claims: &ProviderClaims) -> Result<String, ProviderSignInError> {
 
 fn shown_name(name: &str) -> Option<String> {
     let shown: String = name.chars().filter(|it| !it.is_control()).collect();
-    let short = shortened(shown.trim(), MAX_NAME_CHARS).trim_end();
+    let short = truncate(shown.trim(), MAX_NAME_CHARS).trim_end();
     (!short.is_empty()).then(|| short.to_owned())
 }
 

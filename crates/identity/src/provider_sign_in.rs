@@ -6,17 +6,17 @@ mod journey;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, LiveSetting, Secret, Unavailable, characters};
+use pia_kernel::{Clock, LiveSetting, Secret, Unavailable, utf16_len};
 
 use crate::caller_cache::CallerCache;
 use crate::code_challenge::CodeChallenge;
-use crate::device::Device;
+use crate::device::SignInDevice;
 use crate::ports::{
     AccountStore, IdentityProviders, LicenceInForce, NewProviderFlow, ProviderAccounts,
     ProviderClaims, ProviderCode, ProviderFlows, ProviderRequest, Seats, SignInCodes, SignInMethod,
 };
 use crate::provider::Provider;
-use crate::provider_accounts::ProviderPeople;
+use crate::provider_accounts::ProviderAccountFinder;
 use crate::provider_flow::ProviderFlow;
 use crate::redirect_target::{RedirectTarget, ReturnState};
 use crate::refresh_tokens;
@@ -26,10 +26,10 @@ use crate::sign_in::SignedIn;
 use crate::sign_in_codes::{OneTimeCodes, RedeemError};
 use crate::token_hash;
 
-pub use errors::{ArrivalError, BeginError, ProviderSignInError};
-pub use journey::{Arrived, BegunAtProvider, ProviderAnswer, ProviderWish};
+pub use errors::{CallbackError, ProviderSignInError, StartSessionError};
+pub use journey::{CallbackOutcome, ProviderCallback, ProviderRedirect, ProviderSignInRequest};
 
-/// Duration for which somebody may take at their provider.
+/// Maximum duration of a sign-in at the provider.
 const LIFETIME: Duration = Duration::from_mins(10);
 /// Maximum length of a client's state.
 const MAX_STATE_CHARS: usize = 1024;
@@ -60,7 +60,7 @@ pub struct ProviderPorts {
 pub struct ProviderSignIn {
     providers: Arc<dyn IdentityProviders>,
     flows: Arc<dyn ProviderFlows>,
-    people: ProviderPeople,
+    people: ProviderAccountFinder,
     codes: OneTimeCodes,
     sessions: Sessions,
     /// Public URL of this server.
@@ -78,7 +78,7 @@ impl ProviderSignIn {
         here: String,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let people = ProviderPeople {
+        let people = ProviderAccountFinder {
             known: ports.known,
             accounts: Arc::clone(&ports.accounts),
             seats: ports.seats,
@@ -104,17 +104,17 @@ impl ProviderSignIn {
     /// keeps it: it may have more than one sign-in under way.
     pub async fn begin(
         &self,
-        wish: ProviderWish,
+        wish: ProviderSignInRequest,
         browser: Option<Secret<String>>,
-    ) -> Result<BegunAtProvider, BeginError> {
-        let ProviderWish { provider, target, challenge, challenge_method, state } = wish;
+    ) -> Result<ProviderRedirect, StartSessionError> {
+        let ProviderSignInRequest { provider, target, challenge, challenge_method, state } = wish;
         let destination = RedirectTarget::parse(
             target.as_deref(),
             challenge.as_deref(),
             challenge_method.as_deref(),
         )?;
-        if state.as_ref().is_some_and(|it| characters(it) > MAX_STATE_CHARS) {
-            return Err(BeginError::StateTooLong { limit: MAX_STATE_CHARS });
+        if state.as_ref().is_some_and(|it| utf16_len(it) > MAX_STATE_CHARS) {
+            return Err(StartSessionError::StateTooLong { limit: MAX_STATE_CHARS });
         }
         let back = self.way_back(&destination, state.clone());
         let provider = provider.as_deref().and_then(Provider::of_name);
@@ -122,7 +122,7 @@ impl ProviderSignIn {
             Some(provider) => self.leave(provider, destination, state, browser).await,
             None => Err(ProviderSignInError::UnknownProvider),
         };
-        left.map_err(|why| ArrivalError { back, why }.into())
+        left.map_err(|why| CallbackError { back, why }.into())
     }
 
     async fn leave(
@@ -131,7 +131,7 @@ impl ProviderSignIn {
         destination: RedirectTarget,
         state: Option<String>,
         browser: Option<Secret<String>>,
-    ) -> Result<BegunAtProvider, ProviderSignInError> {
+    ) -> Result<ProviderRedirect, ProviderSignInError> {
         let request = ProviderRequest {
             state: refresh_tokens::fresh()?,
             nonce: refresh_tokens::fresh()?,
@@ -150,27 +150,27 @@ impl ProviderSignIn {
             expires_at: self.clock.now() + LIFETIME,
         };
         self.flows.put(new).await?;
-        Ok(BegunAtProvider { url, browser })
+        Ok(ProviderRedirect { url, browser })
     }
 
     /// Takes a browser back that comes from its provider.
     pub async fn finish(
         &self,
-        answer: ProviderAnswer,
+        answer: ProviderCallback,
         browser: Option<Secret<String>>,
-        device: Device,
-    ) -> Result<Arrived, ArrivalError> {
+        device: SignInDevice,
+    ) -> Result<CallbackOutcome, CallbackError> {
         // Of a browser that began no such sign-in nobody waits to hear.
         let flow = self.flow(&answer, browser).await;
-        let flow = flow.map_err(|why| ArrivalError { back: None, why })?;
+        let flow = flow.map_err(|why| CallbackError { back: None, why })?;
         let back = self.way_back(&flow.destination, flow.state.clone());
         let arrived = self.arrive(flow, answer, device).await;
-        arrived.map_err(|why| ArrivalError { back, why })
+        arrived.map_err(|why| CallbackError { back, why })
     }
 
     async fn flow(
         &self,
-        answer: &ProviderAnswer,
+        answer: &ProviderCallback,
         browser: Option<Secret<String>>,
     ) -> Result<ProviderFlow, ProviderSignInError> {
         let hash = answer.state.as_ref().and_then(token_hash::of_shown);
@@ -185,9 +185,9 @@ impl ProviderSignIn {
     async fn arrive(
         &self,
         flow: ProviderFlow,
-        answer: ProviderAnswer,
-        device: Device,
-    ) -> Result<Arrived, ProviderSignInError> {
+        answer: ProviderCallback,
+        device: SignInDevice,
+    ) -> Result<CallbackOutcome, ProviderSignInError> {
         let back = self.way_back(&flow.destination, flow.state.clone());
         let (provider, destination) = (flow.provider, flow.destination.clone());
         let claims = self.claims(flow, answer).await?;
@@ -195,7 +195,7 @@ impl ProviderSignIn {
         let Some(back) = back else {
             let method = SignInMethod::IdentityProvider;
             let grant = self.sessions.start(&account, method, device).await?;
-            return Ok(Arrived::Here(SignedIn { account, grant }));
+            return Ok(CallbackOutcome::Here(SignedIn { account, grant }));
         };
         let (challenge, verifier) = match destination {
             RedirectTarget::Program { challenge, .. } => (challenge, None),
@@ -205,13 +205,13 @@ impl ProviderSignIn {
             }
         };
         let code = self.codes.issue(account.user, challenge).await?;
-        Ok(Arrived::Onward { url: back.with(&[("code", code.expose())]), verifier })
+        Ok(CallbackOutcome::Onward { url: back.with(&[("code", code.expose())]), verifier })
     }
 
     async fn claims(
         &self,
         flow: ProviderFlow,
-        answer: ProviderAnswer,
+        answer: ProviderCallback,
     ) -> Result<ProviderClaims, ProviderSignInError> {
         if let Some(error) = answer.error {
             tracing::info!(
@@ -239,7 +239,7 @@ impl ProviderSignIn {
         &self,
         code: &Secret<String>,
         verifier: &Secret<String>,
-        device: Device,
+        device: SignInDevice,
     ) -> Result<SignedIn, RedeemError> {
         self.codes.redeem(code, verifier, device).await
     }

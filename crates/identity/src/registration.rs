@@ -31,11 +31,11 @@ pub struct RegistrationRules {
     pub policy: RegistrationPolicy,
     /// The domains their addresses must have; any if there are none.
     pub allowed_domains: Vec<String>,
-    /// True if they must say if they are traders.
+    /// True if users must declare if they are traders.
     pub require_declaration: bool,
-    /// Number of characters a password must have.
+    /// Minimum number of characters of a password.
     pub fewest_password_chars: usize,
-    /// True if nobody at all makes an account for now, invited or not.
+    /// True if registration is suspended for everyone, invited or not.
     pub suspended: bool,
 }
 
@@ -52,8 +52,8 @@ impl Default for RegistrationRules {
 }
 
 impl RegistrationRules {
-    /// Returns whether somebody with this address may make an account who has
-    /// shown no invitation.
+    /// Returns whether a person with this address may register without an
+    /// invitation.
     pub(crate) fn admit(&self, email: &str) -> bool {
         let domain = email::domain(email);
         let allowed = |it: &String| email::fold_domain(it.trim().trim_start_matches('@')) == domain;
@@ -61,8 +61,8 @@ impl RegistrationRules {
             && (self.allowed_domains.is_empty() || self.allowed_domains.iter().any(allowed))
     }
 
-    /// Returns whether somebody may try who does. Whoever invited them knows
-    /// whom, so the domain of their address does not matter.
+    /// Returns whether a person with an invitation may try to register. The
+    /// inviter knows the person, so the domain of the address does not matter.
     fn admit_invited(&self) -> bool {
         self.policy != RegistrationPolicy::Closed
     }
@@ -70,7 +70,7 @@ impl RegistrationRules {
 
 /// Registration form.
 #[derive(Debug, Clone)]
-pub struct NewPerson {
+pub struct RegistrationForm {
     /// Their address.
     pub email: String,
     /// The password they choose, as they typed it.
@@ -86,9 +86,9 @@ pub struct NewPerson {
     pub invitation: Option<Secret<String>>,
 }
 
-/// Outcome of registering.
+/// Outcome of a registration.
 #[derive(Debug, Clone)]
-pub enum Joined {
+pub enum RegistrationOutcome {
     /// The account is made, and its owner may sign in.
     Made(Box<Account>),
     /// A letter is under way to the address. Whether that had an account
@@ -96,7 +96,7 @@ pub enum Joined {
     Written,
 }
 
-/// Reasons why no account was made.
+/// Errors that prevent an account from being created.
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterError {
     /// Something is filled in wrongly; all that is wrong is told at once.
@@ -129,7 +129,7 @@ pub struct RegistrationPorts {
     pub accounts: Arc<dyn AccountStore>,
     /// Hashing of the password.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// Number of accounts there may be.
+    /// Limit on the number of accounts.
     pub seats: Arc<dyn Seats>,
     /// Verification of the newcomers' email addresses.
     pub verification: Verification,
@@ -144,7 +144,7 @@ pub struct Registration {
 }
 
 /// Validated registration form.
-pub(crate) struct Checked {
+pub(crate) struct ValidatedForm {
     pub(crate) email: String,
     pub(crate) display_name: Option<String>,
     company_name: Option<String>,
@@ -165,7 +165,10 @@ impl Registration {
     /// A hash is made only for those who may have an account, and before it
     /// is known whether the address has one: that is for the store to say,
     /// which alone sees all who ask at once.
-    pub async fn register(&self, person: NewPerson) -> Result<Joined, RegisterError> {
+    pub async fn register(
+        &self,
+        person: RegistrationForm,
+    ) -> Result<RegistrationOutcome, RegisterError> {
         let rules = self.rules.get();
         let checked = check(&person, &rules).map_err(RegisterError::Invalid)?;
         let invitation = self.register_invited(&person, &rules, &checked.email)?;
@@ -183,7 +186,7 @@ impl Registration {
     /// else without one. Whether it is good is for the store to say.
     fn register_invited(
         &self,
-        person: &NewPerson,
+        person: &RegistrationForm,
         rules: &RegistrationRules,
         email: &str,
     ) -> Result<Option<ShownInvitation>, RegisterError> {
@@ -199,7 +202,7 @@ impl Registration {
         Ok(Some(ShownInvitation { hash, max_admins: self.ports.seats.admins() }))
     }
 
-    async fn store(&self, new: NewAccount) -> Result<Joined, RegisterError> {
+    async fn store(&self, new: NewAccount) -> Result<RegistrationOutcome, RegisterError> {
         let account = new.account.clone();
         let (user, verification) = (account.user, &self.ports.verification);
         let at = account.created_at;
@@ -217,9 +220,9 @@ impl Registration {
         match self.ports.accounts.register(new, limit, effects).await? {
             Registered::Stored | Registered::EmailTaken if owes => {
                 verification.tell_owner(&account.email, user).await?;
-                Ok(Joined::Written)
+                Ok(RegistrationOutcome::Written)
             }
-            Registered::Stored => Ok(Joined::Made(Box::new(account))),
+            Registered::Stored => Ok(RegistrationOutcome::Made(Box::new(account))),
             Registered::NotInvited => Err(RegisterError::Closed),
             Registered::EmailTaken => Err(RegisterError::EmailTaken),
             Registered::SeatsTaken => {
@@ -231,9 +234,9 @@ impl Registration {
 
 /// Validates the form, or returns all violations.
 pub(crate) fn check(
-    person: &NewPerson,
+    person: &RegistrationForm,
     rules: &RegistrationRules,
-) -> Result<Checked, Vec<Violation>> {
+) -> Result<ValidatedForm, Vec<Violation>> {
     let mut faults = Vec::new();
     let email = email::parse(&person.email).unwrap_or_else(|fault| {
         faults.push(fault);
@@ -252,11 +255,18 @@ pub(crate) fn check(
         faults.push(fault);
         None
     });
-    if faults.is_empty() { Ok(Checked { email, display_name, company_name }) } else { Err(faults) }
+    if faults.is_empty() {
+        Ok(ValidatedForm { email, display_name, company_name })
+    } else {
+        Err(faults)
+    }
 }
 
 /// The company of a trader, if the declaration is in order.
-fn declared(person: &NewPerson, rules: &RegistrationRules) -> Result<Option<String>, Violation> {
+fn declared(
+    person: &RegistrationForm,
+    rules: &RegistrationRules,
+) -> Result<Option<String>, Violation> {
     match person.customer {
         CustomerType::NotDeclared if rules.require_declaration => {
             let message = "Say whether you use the service as a trader or as a consumer.";

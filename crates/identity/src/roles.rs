@@ -8,7 +8,7 @@ use crate::caller_cache::CallerCache;
 use crate::ports::{Deactivation, Member, Reactivation, RoleChange, RoleStore, SeatLimits, Seats};
 use crate::role::Role;
 
-/// Reasons why somebody's account was not changed.
+/// Errors that prevent an account from being changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RoleError {
     /// Nobody has such an account.

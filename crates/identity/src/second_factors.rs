@@ -20,7 +20,7 @@ use crate::reauthentication::OwnerError;
 use crate::recovery_codes;
 use crate::totp::{self, Enrolment};
 
-/// Reasons why no authenticator can be set up.
+/// Errors that prevent an authenticator from being set up.
 #[derive(Debug, thiserror::Error)]
 pub enum EnrolError {
     /// One is on; it must be taken off first.
@@ -37,7 +37,7 @@ pub enum EnrolError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Reasons why an authenticator was not put on.
+/// Errors that prevent an authenticator from being enabled.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfirmError {
     /// None was begun, or too long ago.
@@ -57,7 +57,7 @@ pub enum ConfirmError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Reasons why a second factor stays as it is.
+/// Errors that prevent a second factor from being changed.
 #[derive(Debug, thiserror::Error)]
 pub enum FactorChangeError {
     /// There is none.

@@ -11,23 +11,24 @@ use pia_kernel::{
 use crate::access_tokens::{AccessTokens, SessionRef};
 use crate::account::Account;
 use crate::caller_cache::CallerCache;
-use crate::device::Device;
+use crate::device::SignInDevice;
 use crate::ports::{
-    BeginEffects, Begun, NewSession, PresentedToken, Revoked, Rotation, SessionEntry, SessionStore,
-    SignInMethod,
+    NewSession, PresentedToken, Revoked, Rotation, SessionEntry, SessionStartEffects,
+    SessionStarted, SessionStore, SignInMethod,
 };
 use crate::refresh_tokens::{self, RefreshKeys, Shown};
 
 /// Lifetimes of sessions and their tokens, and the limit of their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionSettings {
-    /// Duration for which an access token is good.
+    /// Lifetime of an access token.
     pub access_lifetime: Duration,
-    /// Duration for which a session lives without being continued.
+    /// Lifetime of a session that is not refreshed.
     pub refresh_lifetime: Duration,
-    /// Duration for which a device that lost the answer may ask for it again.
+    /// Time during which a device that lost the response may repeat the
+    /// request.
     pub grace: Duration,
-    /// Number of live sessions a user may have; the oldest makes room.
+    /// Maximum number of live sessions per user; the oldest is evicted.
     pub most: usize,
 }
 
@@ -44,18 +45,18 @@ impl Default for SessionSettings {
 
 /// Tokens that a device continues with.
 #[derive(Debug, Clone)]
-pub struct Grant {
+pub struct SessionTokens {
     /// Shown with each request.
     pub access: Secret<String>,
     /// Good for one refresh.
     pub refresh: Secret<String>,
-    /// Duration for which the access token is good.
+    /// Lifetime of the access token.
     pub expires_in: Duration,
     /// The sign-in that these continue.
     pub session: SessionId,
 }
 
-/// Reasons why no session began.
+/// Errors that prevent a session from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The account or the app password is no more, or the account is
@@ -67,7 +68,7 @@ pub enum StartError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Reasons why a session was not continued.
+/// Errors that prevent a session from being refreshed.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
     /// The token is unknown or expired, or its session or account is no more.
@@ -81,7 +82,7 @@ pub enum RefreshError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Reasons why no session was ended at its user's wish.
+/// Errors that prevent a session from being revoked by its user.
 #[derive(Debug, thiserror::Error)]
 pub enum RevokeError {
     /// The user has no such session, or has it no longer.
@@ -125,8 +126,8 @@ impl Sessions {
         &self,
         account: &Account,
         method: SignInMethod,
-        device: Device,
-    ) -> Result<Grant, StartError> {
+        device: SignInDevice,
+    ) -> Result<SessionTokens, StartError> {
         self.begin(account, (method, None), device).await
     }
 
@@ -136,8 +137,8 @@ impl Sessions {
         &self,
         account: &Account,
         app_password: AppPasswordId,
-        device: Device,
-    ) -> Result<Grant, StartError> {
+        device: SignInDevice,
+    ) -> Result<SessionTokens, StartError> {
         self.begin(account, (SignInMethod::AppPassword, Some(app_password)), device).await
     }
 
@@ -145,8 +146,8 @@ impl Sessions {
         &self,
         &Account { user, epoch, .. }: &Account,
         (method, app_password): (SignInMethod, Option<AppPasswordId>),
-        device: Device,
-    ) -> Result<Grant, StartError> {
+        device: SignInDevice,
+    ) -> Result<SessionTokens, StartError> {
         let settings = *self.settings.get();
         let (session, refresh) = (SessionId::generate(), refresh_tokens::fresh()?);
         let at = self.clock.now();
@@ -162,10 +163,10 @@ impl Sessions {
             device: device.tidy(),
         };
         let started = SideEffects::audit(at, user, "session.started");
-        let others = BeginEffects { if_ended: evicted, if_new_device: new_device };
+        let others = SessionStartEffects { if_ended: evicted, if_new_device: new_device };
         match self.store.begin(new, settings.most, started, others).await? {
-            Begun::Done => {}
-            Begun::Stale => return Err(StartError::Stale),
+            SessionStarted::Done => {}
+            SessionStarted::Stale => return Err(StartError::Stale),
         }
         // Which session made room is not told, only whose it was.
         self.standings.forget_user(user);
@@ -176,8 +177,8 @@ impl Sessions {
     pub async fn refresh(
         &self,
         token: &Secret<String>,
-        device: Device,
-    ) -> Result<Grant, RefreshError> {
+        device: SignInDevice,
+    ) -> Result<SessionTokens, RefreshError> {
         let device = device.tidy();
         for shown in self.keys.hashes_of(token) {
             let presented = self.presented(&shown, device.clone()).await?;
@@ -263,7 +264,7 @@ impl Sessions {
     async fn presented(
         &self,
         shown: &Shown,
-        device: Device,
+        device: SignInDevice,
     ) -> Result<PresentedToken, Unavailable> {
         let settings = *self.settings.get();
         // A token that lost its answer just when the keys were changed has a
@@ -287,9 +288,9 @@ impl Sessions {
         user: UserId,
         session: SessionId,
         refresh: Secret<String>,
-    ) -> Result<Grant, Unavailable> {
+    ) -> Result<SessionTokens, Unavailable> {
         let access = self.access.issue(user, session)?;
-        Ok(Grant { access: access.token, refresh, expires_in: access.expires_in, session })
+        Ok(SessionTokens { access: access.token, refresh, expires_in: access.expires_in, session })
     }
 }
 

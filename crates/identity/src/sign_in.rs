@@ -9,7 +9,7 @@ use pia_kernel::{
 
 use crate::account::Account;
 use crate::app_password_codes;
-use crate::device::Device;
+use crate::device::SignInDevice;
 use crate::email;
 use crate::factor_challenges::{ChallengeError, FactorChallenges};
 use crate::factor_proofs::FactorAnswer;
@@ -19,9 +19,9 @@ use crate::ports::{
     AccountStore, AppPasswordStore, Candidate, Credentials, EndEffects, FailedSignIn, GuessRules,
     PasswordHasher, PasswordThrottleStore, SignInLog, SignInMethod, SignInOutcome, Verdict,
 };
-use crate::sessions::{Grant, Sessions, StartError};
+use crate::sessions::{SessionTokens, Sessions, StartError};
 use crate::sign_in_history::KEPT;
-use crate::verification::{Owed, Verification};
+use crate::verification::{OutstandingRequirement, Verification};
 
 /// Kind of program that signs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,10 +39,10 @@ pub struct SignedIn {
     /// Their account.
     pub account: Account,
     /// Tokens for the device.
-    pub grant: Grant,
+    pub grant: SessionTokens,
 }
 
-/// Reasons why someone was not signed in.
+/// Errors that prevent a user from being signed in.
 #[derive(Debug, thiserror::Error)]
 pub enum SignInError {
     /// The password is wrong, or there is no account that it could be of.
@@ -69,7 +69,7 @@ pub enum SignInError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Reasons why a second factor did not sign its owner in.
+/// Errors that prevent a sign-in with a second factor.
 #[derive(Debug, thiserror::Error)]
 pub enum FactorSignInError {
     /// The sign-in is unknown, over, or was tried too often: it must begin
@@ -118,7 +118,7 @@ pub struct SignIn {
 }
 
 /// Account whose password was proved, or the app password that was used.
-struct Proved {
+struct ProvedPassword {
     account: Account,
     has_factor: bool,
     app_password: Option<AppPasswordId>,
@@ -150,7 +150,7 @@ impl SignIn {
         email: &str,
         password: Secret<String>,
         program: Program,
-        device: Device,
+        device: SignInDevice,
     ) -> Result<SignedIn, SignInError> {
         if !plausible(email, &password) {
             return Err(SignInError::WrongCredentials);
@@ -179,7 +179,7 @@ impl SignIn {
         &self,
         challenge: &Secret<String>,
         answer: &FactorAnswer,
-        device: Device,
+        device: SignInDevice,
     ) -> Result<SignedIn, FactorSignInError> {
         let method = SignInMethod::PasswordWithFactor;
         let met = self.challenges.meet(challenge, answer).await;
@@ -195,8 +195,12 @@ impl SignIn {
     }
 
     /// Begins a session, where what was proved is enough.
-    async fn start_session(&self, proved: Proved, device: Device) -> Result<SignedIn, SignInError> {
-        let Proved { account, has_factor, app_password } = proved;
+    async fn start_session(
+        &self,
+        proved: ProvedPassword,
+        device: SignInDevice,
+    ) -> Result<SignedIn, SignInError> {
+        let ProvedPassword { account, has_factor, app_password } = proved;
         self.ports.verification.outstanding(&account).await?;
         let grant = match app_password {
             Some(id) => self.sessions.start_by_app_password(&account, id, device).await?,
@@ -214,7 +218,7 @@ impl SignIn {
         found: Option<Candidate>,
         password: Secret<String>,
         program: Program,
-    ) -> Result<Proved, SignInError> {
+    ) -> Result<ProvedPassword, SignInError> {
         let has_factor = found.as_ref().is_some_and(|it| it.has_factor);
         let (account, kept) = match found.map(|it| it.credentials) {
             Some(Credentials { account, password_hash }) => (Some(account), password_hash),
@@ -223,16 +227,16 @@ impl SignIn {
         let user = account.as_ref().map(|it| it.user);
         let app_password = self.app_password(user, &password, program).await?;
         if let (Some(_), Some(account)) = (app_password, &account) {
-            return Ok(Proved { account: account.clone(), has_factor, app_password });
+            return Ok(ProvedPassword { account: account.clone(), has_factor, app_password });
         }
         let verdict = self.ports.hasher.verify(password.clone(), kept.clone()).await?;
         match (verdict, account, kept) {
             (Verdict::Right, Some(account), Some(_)) => {
-                Ok(Proved { account, has_factor, app_password: None })
+                Ok(ProvedPassword { account, has_factor, app_password: None })
             }
             (Verdict::RightButOutdated, Some(account), Some(kept)) => {
                 self.rehash(&account, password, &kept).await;
-                Ok(Proved { account, has_factor, app_password: None })
+                Ok(ProvedPassword { account, has_factor, app_password: None })
             }
             _ => Err(SignInError::WrongCredentials),
         }
@@ -311,11 +315,11 @@ impl From<GuessError> for SignInError {
     }
 }
 
-impl From<Owed> for SignInError {
-    fn from(err: Owed) -> Self {
+impl From<OutstandingRequirement> for SignInError {
+    fn from(err: OutstandingRequirement) -> Self {
         match err {
-            Owed::Verification => Self::NotVerified,
-            Owed::Unavailable(err) => Self::Unavailable(err),
+            OutstandingRequirement::Verification => Self::NotVerified,
+            OutstandingRequirement::Unavailable(err) => Self::Unavailable(err),
         }
     }
 }
@@ -340,8 +344,8 @@ fn failed_too_often(user: UserId, at: Timestamp) -> SideEffects {
     failed(user, at).and_mail(QueuedEmail::new("second-factor-failed").to_user(at, user))
 }
 
-/// Returns whether there could be such an account. What is refused here is no
-/// account's address or password, so how soon it is refused tells nothing.
+/// Returns whether such an account could exist. Input rejected here is no
+/// account's address or password, so the response time reveals nothing.
 fn plausible(email: &str, password: &Secret<String>) -> bool {
     let length = password.expose().len();
     email.len() <= email::MAX_EMAIL_CHARS * 4

@@ -9,19 +9,21 @@ use pia_kernel::{Clock, Secret, SideEffects, Timestamp, Unavailable, UserId};
 use crate::account::Account;
 use crate::caller_cache::CallerCache;
 use crate::code_challenge::CodeChallenge;
-use crate::device::Device;
+use crate::device::SignInDevice;
 use crate::ports::{
-    AccountStore, Begun, CodeRedemption, NewSignInCode, SignInCodes, SignInMethod, TokenHash,
+    AccountStore, CodeRedemption, NewSignInCode, SessionStarted, SignInCodes, SignInMethod,
+    TokenHash,
 };
 use crate::refresh_tokens;
 use crate::sessions::{Sessions, StartError};
 use crate::sign_in::SignedIn;
 use crate::token_hash;
 
-/// Duration for which a code is good.
+/// Lifetime of a code.
 const LIFETIME: Duration = Duration::from_mins(2);
 
-/// Reasons why a code gave no session. It is not told which half was wrong.
+/// Errors that prevent a code from starting a session. They do not reveal which
+/// half was wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum RedeemError {
     /// The code or its verifier is not good, or no longer.
@@ -57,8 +59,8 @@ impl OneTimeCodes {
         let hash = token_hash::of_ours(&code);
         let expires_at = self.clock.now() + LIFETIME;
         match self.store.put(NewSignInCode { hash, user, challenge, expires_at }).await? {
-            Begun::Done => Ok(code),
-            Begun::Stale => Err(StartError::Stale),
+            SessionStarted::Done => Ok(code),
+            SessionStarted::Stale => Err(StartError::Stale),
         }
     }
 
@@ -67,7 +69,7 @@ impl OneTimeCodes {
         &self,
         code: &Secret<String>,
         verifier: &Secret<String>,
-        device: Device,
+        device: SignInDevice,
     ) -> Result<SignedIn, RedeemError> {
         let hash = token_hash::of_shown(code).ok_or(RedeemError::InvalidGrant)?;
         let challenge = CodeChallenge::from_verifier(verifier);
@@ -90,7 +92,7 @@ impl OneTimeCodes {
         &self,
         hash: TokenHash,
         account: Account,
-        device: Device,
+        device: SignInDevice,
     ) -> Result<SignedIn, RedeemError> {
         let method = SignInMethod::IdentityProvider;
         let grant = self.sessions.start(&account, method, device).await?;

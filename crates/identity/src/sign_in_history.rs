@@ -7,7 +7,7 @@ use pia_kernel::{Clock, Cursor, Page, PageRequest, Unavailable, UserId};
 
 use crate::ports::{SignInEntry, SignInLog};
 
-/// Duration for which an attempt is remembered.
+/// Retention period of an attempt.
 pub(crate) const KEPT: Duration = Duration::from_hours(365 * 24);
 
 /// The attempts to sign in to an account, for a year.
@@ -45,7 +45,7 @@ mod tests {
     use pia_testkit::FixedClock;
 
     use super::*;
-    use crate::device::Device;
+    use crate::device::SignInDevice;
     use crate::ports::{MockSignInLog, SignInMethod, SignInOutcome};
 
     const NOW: i64 = 1_800_000_000_000_000;
@@ -61,7 +61,7 @@ mod tests {
             at: Timestamp::from_micros(micros),
             outcome: SignInOutcome::SignedIn.name().to_owned(),
             method: SignInMethod::Password.name().to_owned(),
-            device: Device::default(),
+            device: SignInDevice::default(),
             session: None,
         }
     }

@@ -13,9 +13,9 @@ use crate::ports::Step;
 /// As many as SHA-1 makes use of, and more than RFC 4226 asks for.
 const SECRET_BYTES: usize = 20;
 const DIGITS: u8 = 6;
-/// Number of seconds a code is good.
+/// Validity period of a code, in seconds.
 const STEP: u64 = 30;
-/// Number of steps a clock may be early or late.
+/// Maximum clock drift in either direction, in steps.
 const DRIFT: u16 = 1;
 /// Longer texts are no codes, however they are written.
 const MAX_CODE_BYTES: usize = 32;

@@ -6,16 +6,16 @@ use pia_kernel::{LiveSetting, Mail, QueuedEmail, Secret, SideEffects, Unavailabl
 
 use crate::account::{Account, AccountRules};
 use crate::caller_cache::CallerCache;
-use crate::email_tokens::{self, Link, MailedError, MailedLinks, MailedPorts};
+use crate::email_tokens::{self, EmailTokenError, EmailTokenPorts, EmailTokens, Link};
 use crate::password_resets::LINK as RESET;
-use crate::ports::{MailedPurpose, NewMailedToken, Quota};
+use crate::ports::{EmailTokenPurpose, NewEmailToken, RateQuota};
 
-/// Interval at which the owner of an address is told that somebody registers
-/// it.
-const TOLD: Quota = Quota { burst: 3, window: Duration::from_hours(1) };
+/// Rate limit of emails that tell the owner of an address of attempts to
+/// register it.
+const TOLD: RateQuota = RateQuota { burst: 3, window: Duration::from_hours(1) };
 
 const LINK: Link = Link {
-    purpose: MailedPurpose::Verification,
+    purpose: EmailTokenPurpose::Verification,
     lifetime: Duration::from_hours(24),
     letter: "verify-address",
     asked: "verification.requested",
@@ -23,7 +23,7 @@ const LINK: Link = Link {
     is_for: |it| it.account.email_verified_at.is_none(),
 };
 
-/// Reasons why an address is not shown to be anybody's.
+/// Errors that prevent an address from being verified.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     /// The token is unknown, another's, spent or over.
@@ -34,9 +34,9 @@ pub enum VerifyError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Reasons why somebody with the right password does not come in.
+/// Reasons for refusing a sign-in with the right password.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Owed {
+pub(crate) enum OutstandingRequirement {
     /// They have yet to show that their address is theirs.
     #[error("the address is not verified")]
     Verification,
@@ -48,7 +48,7 @@ pub(crate) enum Owed {
 /// Has people show that their addresses are theirs.
 #[derive(Clone)]
 pub struct Verification {
-    links: MailedLinks,
+    links: EmailTokens,
     rules: LiveSetting<AccountRules>,
     standings: CallerCache,
 }
@@ -57,15 +57,15 @@ impl Verification {
     /// Verification where `rules` say whether it is owed; `standings` is told
     /// of those who did it.
     pub fn new(
-        ports: MailedPorts,
+        ports: EmailTokenPorts,
         rules: LiveSetting<AccountRules>,
         standings: CallerCache,
     ) -> Self {
-        Self { links: MailedLinks(ports), rules, standings }
+        Self { links: EmailTokens(ports), rules, standings }
     }
 
-    /// Returns whether anybody could get a letter at all.
-    pub fn configured(&self) -> Result<(), MailedError> {
+    /// Checks that email can be sent at all.
+    pub fn configured(&self) -> Result<(), EmailTokenError> {
         self.links.configured()
     }
 
@@ -73,7 +73,7 @@ impl Verification {
     /// is told that it no longer is, though their address stays verified.
     pub async fn redeem(&self, user: UserId, token: &Secret<String>) -> Result<(), VerifyError> {
         let token = email_tokens::hash_presented(token).ok_or(VerifyError::Invalid)?;
-        let MailedPorts { tokens, clock, .. } = &self.links.0;
+        let EmailTokenPorts { tokens, clock, .. } = &self.links.0;
         let at = clock.now();
         let verified = SideEffects::audit(at, user, "account.verified");
         let good = tokens.verify(user, token, at, verified).await?;
@@ -86,7 +86,7 @@ impl Verification {
 
     /// Sends another letter, if there is an account with this address that has
     /// not shown it to be its own. Who has none is not told.
-    pub async fn resend(&self, email: &str) -> Result<(), MailedError> {
+    pub async fn resend(&self, email: &str) -> Result<(), EmailTokenError> {
         self.links.request(&LINK, email).await
     }
 
@@ -100,7 +100,7 @@ impl Verification {
     pub(crate) fn begin(
         &self,
         account: &Account,
-    ) -> Result<Option<(NewMailedToken, Mail)>, Unavailable> {
+    ) -> Result<Option<(NewEmailToken, Mail)>, Unavailable> {
         if !self.is_owed(account) {
             return Ok(None);
         }
@@ -109,14 +109,17 @@ impl Verification {
 
     /// Refuses who has yet to show that their address is theirs, and sends
     /// them another letter. Only who has shown the password gets so far.
-    pub(crate) async fn outstanding(&self, account: &Account) -> Result<(), Owed> {
+    pub(crate) async fn outstanding(
+        &self,
+        account: &Account,
+    ) -> Result<(), OutstandingRequirement> {
         if !self.is_owed(account) {
             return Ok(());
         }
         if self.configured().is_ok() {
             self.links.remind(&LINK, account).await?;
         }
-        Err(Owed::Verification)
+        Err(OutstandingRequirement::Verification)
     }
 
     /// Tells the owner of an address that somebody has registered it anew.
@@ -132,7 +135,7 @@ impl Verification {
         email: &str,
         newcomer: UserId,
     ) -> Result<(), Unavailable> {
-        let MailedPorts { accounts, tokens, clock, .. } = &self.links.0;
+        let EmailTokenPorts { accounts, tokens, clock, .. } = &self.links.0;
         let may = self.links.counted("address-taken", email, TOLD).await?;
         let owner = accounts.by_email(email).await?;
         let owner = owner.filter(|it| may && it.account.user != newcomer);

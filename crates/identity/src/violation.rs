@@ -1,6 +1,6 @@
 //! Violations in a form that a person filled in.
 
-use pia_kernel::characters;
+use pia_kernel::utf16_len;
 
 /// One fault, told so that a person can mend it and a program can find it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl Violation {
     }
 }
 
-/// Maximum length of a name.
+/// Maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 200;
 
 /// A name of a person or a company: one line of text, trimmed. Blank is none.
@@ -29,7 +29,7 @@ pub(crate) fn name(
     given: Option<&str>,
 ) -> Result<Option<String>, Violation> {
     let Some(name) = given.map(str::trim).filter(|it| !it.is_empty()) else { return Ok(None) };
-    if characters(name) > MAX_NAME_CHARS {
+    if utf16_len(name) > MAX_NAME_CHARS {
         let message = format!("{what} may have {MAX_NAME_CHARS} characters.");
         return Err(Violation::new(field, "too_long", message));
     }

@@ -12,7 +12,7 @@ use crate::{PageRequest, Timestamp, Unavailable, UserId};
 pub struct AuditRecord {
     /// Id of the entry.
     pub id: Uuid,
-    /// Time at which it happened.
+    /// Time of the event.
     pub at: Timestamp,
     /// Action that was recorded: `session.started`.
     pub action: String,

@@ -23,7 +23,7 @@ impl Language {
     }
 
     /// The one with this name; of `de-AT` the part before the hyphen counts.
-    pub fn of_tag(tag: &str) -> Option<Self> {
+    pub fn from_tag(tag: &str) -> Option<Self> {
         let primary = tag.trim().split(['-', '_']).next().unwrap_or_default();
         [Self::En, Self::De].into_iter().find(|it| it.tag().eq_ignore_ascii_case(primary))
     }
@@ -35,7 +35,7 @@ impl Language {
         for wish in header.split(',').take(20) {
             let (tag, weight) = wish.split_once(';').unwrap_or((wish, ""));
             let weight = weight.trim().strip_prefix("q=").map_or(Some(1.0), |it| it.parse().ok());
-            let (Some(language), Some(weight)) = (Self::of_tag(tag), weight) else { continue };
+            let (Some(language), Some(weight)) = (Self::from_tag(tag), weight) else { continue };
             if weight > 0.0 && best.is_none_or(|(most, _)| weight > most) {
                 best = Some((weight, language));
             }

@@ -28,7 +28,7 @@ pub use id::{
 };
 pub use language::Language;
 pub use lifecycle::{
-    AccountErasure, Eraser, Erasure, ExportPage, Inventory, LeftOut, PersonalData,
+    AccountErasure, Eraser, ErasureOutcome, ExportPage, Inventory, LeftOut, PersonalData,
     UnverifiedAccounts,
 };
 pub use live_setting::LiveSetting;
@@ -38,5 +38,5 @@ pub use request_context::{RequestContext, Scoped};
 pub use secret::Secret;
 pub use side_effects::{AuditEntry, Mail, QueuedEmail, Recipient, SideEffects};
 pub use storage_use::StorageUse;
-pub use text::{characters, shortened};
+pub use text::{truncate, utf16_len};
 pub use timestamp::Timestamp;

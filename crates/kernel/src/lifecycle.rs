@@ -63,16 +63,16 @@ pub struct AccountErasure {
     pub user: UserId,
     /// The session in which they say so.
     pub session: SessionId,
-    /// Time at which they do.
+    /// Time of the erasure.
     pub at: Timestamp,
     /// Side effects that remain: entries that name nobody, and emails to
     /// addresses.
     pub effects: SideEffects,
 }
 
-/// Outcome of it.
+/// Outcome of an erasure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Erasure {
+pub enum ErasureOutcome {
     /// Nothing of them is left.
     Erased,
     /// Without them nobody could look after the server.
@@ -86,10 +86,10 @@ pub enum Erasure {
 /// Accounts that nobody ever came to use.
 #[derive(Debug, Clone)]
 pub struct UnverifiedAccounts {
-    /// Time at which they were made: not so long ago that it is forgotten who
-    /// signed in since, nor so lately that their owners may still come.
+    /// Range of creation times: not so old that sign-ins since then have been
+    /// forgotten, nor so recent that the owners may still use the accounts.
     pub made: Range<Timestamp>,
-    /// Time at which they go.
+    /// Time of the erasure.
     pub at: Timestamp,
     /// Side effects for each: entries that name nobody.
     pub effects: fn(Timestamp) -> SideEffects,
@@ -103,7 +103,7 @@ pub trait Eraser: Send + Sync {
     /// However many administrators leave at once, one stays. Of what is told
     /// to the audit log, neither this nor what was told before says any more
     /// who they were. What is only counted stays, as nobody's.
-    async fn erase(&self, departure: AccountErasure) -> Result<Erasure, Unavailable>;
+    async fn erase(&self, departure: AccountErasure) -> Result<ErasureOutcome, Unavailable>;
 
     /// Forgets, each as if they left, accounts whose addresses nobody has shown
     /// to be theirs and that nobody ever signed in to; never one with a role
@@ -111,7 +111,7 @@ pub trait Eraser: Send + Sync {
     /// many they were.
     ///
     /// Whoever shows it or signs in meanwhile stays, or comes too late.
-    async fn erase_unclaimed(&self, unclaimed: UnverifiedAccounts) -> Result<u64, Unavailable>;
+    async fn erase_unverified(&self, unclaimed: UnverifiedAccounts) -> Result<u64, Unavailable>;
 
     /// Takes what was deleted out of the database's files too, where somebody
     /// who was reading stood in the way of that. Answers whether all is done.

@@ -21,7 +21,7 @@ pub struct Cursor {
 pub struct PageRequest {
     /// It begins behind this place; at the top if there is none.
     pub after: Option<Cursor>,
-    /// Number of entries it may have.
+    /// Maximum number of entries.
     pub limit: u16,
 }
 

@@ -27,9 +27,9 @@ impl<T> Secret<T> {
 }
 
 impl Secret<String> {
-    /// Returns whether `candidate` is the same text. How long it takes tells
-    /// nothing but whether the lengths differ.
-    pub fn is(&self, candidate: &str) -> bool {
+    /// Compares the text with `candidate` in constant time. The time taken
+    /// reveals only whether the lengths differ.
+    pub fn ct_eq(&self, candidate: &str) -> bool {
         self.0.as_bytes().ct_eq(candidate.as_bytes()).into()
     }
 }

@@ -49,7 +49,7 @@ impl SideEffects {
 /// One line of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// Time at which it happened.
+    /// Time of the event.
     pub at: Timestamp,
     /// Acting account; nothing if that is not known, or was the server itself.
     pub actor: Option<UserId>,

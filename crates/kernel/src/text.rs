@@ -1,13 +1,13 @@
 //! Lengths of texts, as clients count them.
 
-/// Returns the number of characters a text has, as every client of the API
+/// Returns the length of a text in characters, as every client of the API
 /// counts them: UTF-16 code units, of which an emoji is two.
-pub fn characters(text: &str) -> usize {
+pub fn utf16_len(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// As much of a text as has so many [`characters`].
-pub fn shortened(text: &str, most: usize) -> &str {
+/// As much of a text as has so many [`utf16_len`].
+pub fn truncate(text: &str, most: usize) -> &str {
     let mut left = most;
     let end = text.char_indices().find(|(_, char)| match left.checked_sub(char.len_utf16()) {
         Some(rest) => {
@@ -27,7 +27,7 @@ mod tests {
     fn what_is_beyond_the_first_plane_is_two_characters() {
         for (text, count) in [("", 0), ("abc", 3), ("äß", 2), ("密码", 2), ("🙂", 2), ("👩‍🚀", 5)]
         {
-            assert_eq!(characters(text), count, "{text}");
+            assert_eq!(utf16_len(text), count, "{text}");
         }
     }
 
@@ -41,7 +41,7 @@ mod tests {
             ("a🙂b", 3, "a🙂"),
             ("🙂", 0, ""),
         ] {
-            assert_eq!(shortened(text, most), short, "{text} {most}");
+            assert_eq!(truncate(text, most), short, "{text} {most}");
         }
     }
 }

@@ -2,12 +2,12 @@
 
 mod settings;
 
-mod letters;
+mod templates;
 
 mod smtp;
 
 mod message;
 
-pub use letters::PlainLetters;
 pub use settings::{Host, MailSettings, NoAddress, NoHost, Security, SenderAddress};
 pub use smtp::SmtpRelay;
+pub use templates::EmailTemplates;

@@ -9,7 +9,7 @@ use pia_outbox::RenderedMail;
 
 use crate::settings::{self, MailSettings};
 
-/// Reasons why a mail cannot be put into a form that goes over the wire.
+/// Errors that prevent an email from being serialised for the wire.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MessageError {
     /// The address it goes to is none.

@@ -43,7 +43,7 @@ pub enum Security {
 
 impl Security {
     /// The port that is usual for it.
-    pub fn usual_port(self) -> u16 {
+    pub fn default_port(self) -> u16 {
         match self {
             Self::StartTls => 587,
             Self::Tls => 465,
@@ -67,8 +67,8 @@ impl Host {
         &self.0
     }
 
-    /// Returns whether it is the machine that we run on.
-    pub fn is_here(&self) -> bool {
+    /// Returns whether the host is the local machine.
+    pub fn is_loopback(&self) -> bool {
         let address = self.0.parse::<std::net::IpAddr>();
         self.0.eq_ignore_ascii_case("localhost") || address.is_ok_and(|it| it.is_loopback())
     }
@@ -147,7 +147,7 @@ mod tests {
         for (text, here) in
             [("LocalHost", true), ("127.0.0.9", true), ("::1", true), ("10.0.0.1", false)]
         {
-            assert_eq!(text.parse::<Host>().unwrap().is_here(), here, "{text}");
+            assert_eq!(text.parse::<Host>().unwrap().is_loopback(), here, "{text}");
         }
     }
 

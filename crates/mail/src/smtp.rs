@@ -60,13 +60,13 @@ impl SmtpRelay {
         {
             return Ok(Arc::clone(&current.connections));
         }
-        let named = Option::clone(&settings).ok_or_else(Failure::unset)?;
+        let named = Option::clone(&settings).ok_or_else(Failure::not_configured)?;
         let connections = Arc::new(Connections::new(named, self.own_name.clone()).await?);
         *current = Some(Current { settings, connections: Arc::clone(&connections) });
         Ok(connections)
     }
 
-    async fn hand_over(&self, mail: &RenderedMail) -> Result<(), Failure> {
+    async fn deliver(&self, mail: &RenderedMail) -> Result<(), Failure> {
         let connections = self.connections().await?;
         let settings = connections.settings();
         let message = message(mail, settings).map_err(|err| Failure::of_mail(&err))?;
@@ -76,12 +76,12 @@ impl SmtpRelay {
         match sent {
             Ok(Ok(())) => connections.put_back(connection).await,
             Ok(Err(failure)) => {
-                connection.leave().await;
+                connection.quit().await;
                 return Err(failure);
             }
             // What the relay might still say could be taken for an answer to
             // the next mail, so nothing more is read.
-            Err(_) => return Err(Failure::silent(settings.timeout)),
+            Err(_) => return Err(Failure::timeout(settings.timeout)),
         }
         Ok(())
     }
@@ -90,7 +90,7 @@ impl SmtpRelay {
 #[async_trait]
 impl Relay for SmtpRelay {
     async fn send(&self, mail: &RenderedMail) -> RelayOutcome {
-        match self.hand_over(mail).await {
+        match self.deliver(mail).await {
             Ok(()) => RelayOutcome::Taken,
             Err(failure) => failure.outcome(),
         }
@@ -107,9 +107,9 @@ impl Relay for SmtpRelay {
 async fn send(connection: &mut Connection, message: &Message) -> Result<(), Failure> {
     let envelope = message.envelope();
     let step = |step: Step| move |err| Failure::of_step(step, &err);
-    connection.greet(envelope).await?;
+    connection.mail_from(envelope).await?;
     for to in envelope.to() {
-        connection.name(to).await.map_err(step(Step::Recipient))?;
+        connection.rcpt_to(to).await.map_err(step(Step::Recipient))?;
     }
     connection.content(&message.formatted()).await.map_err(step(Step::Content))
 }

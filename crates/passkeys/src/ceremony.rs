@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pia_identity::{
-    Account, Ceremony, CeremonyError, Claimant, PasskeyCeremony, PasskeyCredential,
+    Account, Ceremony, CeremonyError, ClaimedPasskey, PasskeyCeremony, PasskeyCredential,
 };
 use pia_kernel::{Secret, Unavailable, UserId};
 use serde::Serialize;
@@ -88,11 +88,11 @@ impl PasskeyCeremony for WebauthnCeremony {
         Ok(Ceremony { options, state: serialize_state(&state)? })
     }
 
-    fn claimant(&self, answer: &str) -> Result<Claimant, CeremonyError> {
+    fn claimant(&self, answer: &str) -> Result<ClaimedPasskey, CeremonyError> {
         let answer: PublicKeyCredential = parse_response(answer)?;
         let (user, credential) =
             self.0.identify_discoverable_authentication(&answer).map_err(refused)?;
-        Ok(Claimant { credential: credential.to_vec(), user: UserId(user) })
+        Ok(ClaimedPasskey { credential: credential.to_vec(), user: UserId(user) })
     }
 
     fn finish_sign_in(

@@ -138,7 +138,7 @@ mod tests {
         HashCost::new(64, 1, 1).unwrap()
     }
 
-    fn kept() -> Secret<String> {
+    fn stored_hash() -> Secret<String> {
         hash(PASSWORD, cheap(), &mut HashMemory::default()).unwrap()
     }
 
@@ -148,19 +148,19 @@ mod tests {
 
     #[test]
     fn a_hash_says_how_it_was_made() {
-        let kept = kept();
+        let kept = stored_hash();
 
         assert!(kept.expose().starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{}", kept.expose());
     }
 
     #[test]
     fn the_same_password_is_kept_differently_each_time() {
-        assert_ne!(kept().expose(), kept().expose());
+        assert_ne!(stored_hash().expose(), stored_hash().expose());
     }
 
     #[test]
     fn only_the_very_same_password_is_right() {
-        let kept = kept();
+        let kept = stored_hash();
 
         assert_eq!(verdict(PASSWORD, kept.expose()), Verdict::Right);
         for other in ["", "Correct horse battery staple", "correct horse battery staple "] {
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn an_unknown_address_costs_as_many_hashes_as_a_known_one() {
-        let kept = kept();
+        let kept = stored_hash();
         for (password, kept) in [
             (PASSWORD, Some(kept.expose().as_str())),
             ("wrong", Some(kept.expose().as_str())),

@@ -26,7 +26,7 @@ pub(crate) struct Envelope {
 impl Envelope {
     /// Finds the parts of a licence in what a file holds or a person pasted.
     pub(crate) fn open(bytes: &[u8]) -> Result<Self, LicenceError> {
-        let text = squeezed(bytes)?;
+        let text = strip_whitespace(bytes)?;
         let mut parts = text.split('.');
         check_form(parts.next().unwrap_or_default())?;
         let (Some(key_id), Some(payload), Some(signature)) =
@@ -44,7 +44,7 @@ impl Envelope {
             signed: format!("{FORM}.{key_id}.{payload}"),
             key_id: key_id.to_owned(),
             payload: payload.to_owned(),
-            signature: whole_signature(signature)?,
+            signature: parse_signature(signature)?,
         })
     }
 
@@ -77,7 +77,7 @@ pub(crate) fn seal(payload: &[u8], key_id: &str, sign: impl FnOnce(&[u8]) -> Vec
 
 /// Mail programs and terminals wrap long lines, and editors mark the
 /// beginning of a file: neither is a part of the licence.
-fn squeezed(bytes: &[u8]) -> Result<String, LicenceError> {
+fn strip_whitespace(bytes: &[u8]) -> Result<String, LicenceError> {
     if bytes.len() > MAX_LICENCE_BYTES {
         return Err(LicenceError::Truncated("it is longer than 64 KiB"));
     }
@@ -111,7 +111,7 @@ fn is_key_id(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-fn whole_signature(text: &str) -> Result<[u8; 64], LicenceError> {
+fn parse_signature(text: &str) -> Result<[u8; 64], LicenceError> {
     let decoded = URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
     decoded.try_into().map_err(|_other| LicenceError::Truncated("its signature is not whole"))
 }

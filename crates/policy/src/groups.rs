@@ -11,17 +11,17 @@ use std::sync::Arc;
 
 use pia_kernel::{AuditEntry, Clock, GroupId, SideEffects, Timestamp, Unavailable, UserId};
 
-pub use credits::{CreditLimit, Credits};
+pub use credits::{CreditLimit, SpendingLimits};
 pub use group::{Group, GroupEntry, GroupName, NameError};
 pub use ports::{
-    GroupAdded, GroupRemoved, GroupRenamed, GroupStore, GroupWatch, MemberPut, SettingsChanged,
+    GroupAdded, GroupRemoved, GroupRenamed, GroupStore, GroupWatch, MemberMoved, SettingsChanged,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use ports::{MockGroupStore, MockGroupWatch};
 pub use quota::Quota;
 pub use settings::{GroupSettings, MAX_LIMIT, MODES, SettingChange, SettingsError};
 
-/// Reasons why a group is not as it was asked to be.
+/// Errors that prevent a group from being read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum GroupError {
     /// It cannot be called so.
@@ -91,7 +91,7 @@ impl Groups {
     pub async fn create(&self, by: Option<UserId>, name: &str) -> Result<Group, GroupError> {
         let (name, created_at) = (GroupName::parse(name)?, self.clock.now());
         let group = Group { id: GroupId::generate(), name, is_default: false, created_at };
-        let effects = done(created_at, by, group.id, "Group.Created");
+        let effects = audit_effects(created_at, by, group.id, "Group.Created");
         match self.store.add(group.clone(), effects).await? {
             GroupAdded::Stored => Ok(group),
             GroupAdded::NameTaken => Err(GroupError::NameTaken),
@@ -106,7 +106,7 @@ impl Groups {
         name: &str,
     ) -> Result<(), GroupError> {
         let name = GroupName::parse(name)?;
-        let effects = done(self.clock.now(), by, group, "Group.Renamed");
+        let effects = audit_effects(self.clock.now(), by, group, "Group.Renamed");
         match self.store.rename(group, name, effects).await? {
             GroupRenamed::Done => Ok(()),
             GroupRenamed::Unknown => Err(GroupError::Unknown),
@@ -117,7 +117,7 @@ impl Groups {
     /// Takes away a group that nobody is in, with its settings, with what was
     /// given to it, and with the invitations into it.
     pub async fn delete(&self, by: Option<UserId>, group: GroupId) -> Result<(), GroupError> {
-        let effects = done(self.clock.now(), by, group, "Group.Deleted");
+        let effects = audit_effects(self.clock.now(), by, group, "Group.Deleted");
         let removed = self.store.remove(group, effects).await?;
         self.watch.group_changed(group);
         match removed {
@@ -143,7 +143,7 @@ impl Groups {
     ) -> Result<GroupSettings, GroupError> {
         // What cannot be is refused before anybody waits for the store.
         GroupSettings::default().with(changes)?;
-        let effects = done(self.clock.now(), by, group, "Group.SettingsChanged");
+        let effects = audit_effects(self.clock.now(), by, group, "Group.SettingsChanged");
         let changed = self.store.change(group, changes, effects).await?;
         self.watch.group_changed(group);
         match changed {
@@ -160,22 +160,27 @@ impl Groups {
         user: UserId,
         group: GroupId,
     ) -> Result<(), GroupError> {
-        let mut effects = done(self.clock.now(), by, group, "Group.MemberAdded");
+        let mut effects = audit_effects(self.clock.now(), by, group, "Group.MemberAdded");
         for entry in &mut effects.audit {
             entry.subject = Some(user);
         }
         let put = self.store.put(user, group, effects).await?;
         self.watch.member_moved(user);
         match put {
-            MemberPut::Done => Ok(()),
-            MemberPut::UnknownGroup => Err(GroupError::Unknown),
-            MemberPut::UnknownAccount => Err(GroupError::UnknownAccount),
+            MemberMoved::Done => Ok(()),
+            MemberMoved::UnknownGroup => Err(GroupError::Unknown),
+            MemberMoved::UnknownAccount => Err(GroupError::UnknownAccount),
         }
     }
 }
 
 /// That it was done to a group, by whoever did it.
-fn done(at: Timestamp, by: Option<UserId>, group: GroupId, action: &'static str) -> SideEffects {
+fn audit_effects(
+    at: Timestamp,
+    by: Option<UserId>,
+    group: GroupId,
+    action: &'static str,
+) -> SideEffects {
     let object = Some(format!("group:{group}"));
     let entry = AuditEntry { at, actor: by, subject: None, object, action };
     SideEffects { audit: vec![entry], mail: Vec::new() }

@@ -16,15 +16,15 @@ pub use edition::Edition;
 pub use envelope::MAX_LICENCE_BYTES;
 pub use feature::Feature;
 pub use groups::{
-    CreditLimit, Credits, Group, GroupAdded, GroupEntry, GroupError, GroupName, GroupRemoved,
-    GroupRenamed, GroupSettings, GroupStore, GroupWatch, Groups, MAX_LIMIT, MODES, MemberPut,
-    NameError, Quota, SettingChange, SettingsChanged, SettingsError,
+    CreditLimit, Group, GroupAdded, GroupEntry, GroupError, GroupName, GroupRemoved, GroupRenamed,
+    GroupSettings, GroupStore, GroupWatch, Groups, MAX_LIMIT, MODES, MemberMoved, NameError, Quota,
+    SettingChange, SettingsChanged, SettingsError, SpendingLimits,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use groups::{MockGroupStore, MockGroupWatch};
 pub use licence::{Licence, LicenceError, LicenceState, Licensed};
 pub use reading::LicenceReading;
-pub use service::{InstallError, LicenceDesk, SetupStanding};
-pub use signing_key::{KeyError, SigningKey};
+pub use service::{InstallError, LicenceService, SetupState};
+pub use signing_key::{LicenceKeyError, SigningKey};
 pub use terms::Terms;
 pub use verifying_key::VerifyingKey;

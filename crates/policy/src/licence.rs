@@ -22,13 +22,13 @@ pub struct Licence {
     pub max_users: Option<u32>,
     /// The most of them that may be administrators; nothing if there is no limit.
     pub max_admins: Option<u32>,
-    /// Time at which it was made.
+    /// Time at which it was issued.
     pub issued_at: Timestamp,
-    /// Time at which it ends; nothing if it does not.
+    /// Time at which it expires; `None` if it does not.
     pub expires_at: Option<Timestamp>,
 }
 
-/// Reasons why a licence file is not accepted.
+/// Errors that prevent a licence file from being accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LicenceError {
     /// It is no licence, or a part of one is missing.
@@ -69,7 +69,7 @@ pub enum Licensed<'a> {
 }
 
 impl LicenceState {
-    /// Returns whether the licence includes a feature, be it in force or ended.
+    /// Returns whether the licence includes a feature, even if it has expired.
     pub fn includes(&self, feature: Feature, now: Timestamp) -> bool {
         match self.at(now) {
             Licensed::Not => false,

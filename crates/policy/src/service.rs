@@ -7,7 +7,7 @@ use crate::licence::{Licence, LicenceError};
 
 /// State of the set-up, and what is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SetupStanding {
+pub enum SetupState {
     /// A licence is in force: nothing is left to do.
     Done,
     /// There is no licence.
@@ -18,7 +18,7 @@ pub enum SetupStanding {
     Ended(Timestamp),
 }
 
-/// Reasons why a licence was not taken.
+/// Errors that prevent a licence from being installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     /// One is in force: set-up is over.
@@ -40,9 +40,9 @@ pub enum InstallError {
 
 /// Installation of a licence on a server that has none in force.
 #[async_trait]
-pub trait LicenceDesk: Send + Sync {
+pub trait LicenceService: Send + Sync {
     /// Returns what the server lacks at this moment.
-    fn standing(&self) -> SetupStanding;
+    fn setup_state(&self) -> SetupState;
 
     /// Takes a licence from whoever knows the setup token.
     ///

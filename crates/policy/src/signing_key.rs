@@ -22,9 +22,9 @@ pub struct SigningKey {
     pair: Ed25519KeyPair,
 }
 
-/// Reasons why a text is no signing key.
+/// Errors that occur when a signing key is parsed or generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum KeyError {
+pub enum LicenceKeyError {
     /// It is something else, or more than one.
     #[error("there must be one line of the form `{FORM}…`")]
     Form,
@@ -38,23 +38,24 @@ pub enum KeyError {
 
 impl SigningKey {
     /// A new key.
-    pub fn generate() -> Result<Self, KeyError> {
+    pub fn generate() -> Result<Self, LicenceKeyError> {
         let mut seed = [0; 32];
-        SystemRandom::new().fill(&mut seed).map_err(|_unspecified| KeyError::Random)?;
+        SystemRandom::new().fill(&mut seed).map_err(|_unspecified| LicenceKeyError::Random)?;
         Self::from_seed(seed)
     }
 
     /// The key in a file as [`Self::to_text`] makes it; lines that begin with
     /// `#` are remarks.
-    pub fn parse(text: &str) -> Result<Self, KeyError> {
+    pub fn parse(text: &str) -> Result<Self, LicenceKeyError> {
         let mut lines =
             text.lines().map(str::trim).filter(|it| !it.is_empty() && !it.starts_with('#'));
         let (Some(line), None) = (lines.next(), lines.next()) else {
-            return Err(KeyError::Form);
+            return Err(LicenceKeyError::Form);
         };
-        let encoded = line.strip_prefix(FORM).ok_or(KeyError::Form)?;
-        let seed = URL_SAFE_NO_PAD.decode(encoded).map_err(|_not_base64| KeyError::Length)?;
-        Self::from_seed(seed.try_into().map_err(|_other| KeyError::Length)?)
+        let encoded = line.strip_prefix(FORM).ok_or(LicenceKeyError::Form)?;
+        let seed =
+            URL_SAFE_NO_PAD.decode(encoded).map_err(|_not_base64| LicenceKeyError::Length)?;
+        Self::from_seed(seed.try_into().map_err(|_other| LicenceKeyError::Length)?)
     }
 
     /// The key as a file keeps it.
@@ -89,9 +90,9 @@ impl SigningKey {
         self.pair.sign(message).as_ref().to_vec()
     }
 
-    fn from_seed(seed: [u8; 32]) -> Result<Self, KeyError> {
-        let pair =
-            Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_rejected| KeyError::Length)?;
+    fn from_seed(seed: [u8; 32]) -> Result<Self, LicenceKeyError> {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed)
+            .map_err(|_rejected| LicenceKeyError::Length)?;
         Ok(Self { seed: Secret::new(seed), pair })
     }
 }
@@ -121,12 +122,12 @@ mod tests {
         let key = SigningKey::generate().unwrap().to_text();
 
         for (text, why) in [
-            (String::new(), KeyError::Form),
-            ("# nothing but a remark".to_owned(), KeyError::Form),
-            (key.expose().replace("v1", "v2"), KeyError::Form),
-            (key.expose().repeat(2), KeyError::Form),
-            (key.expose().trim().to_owned() + "A", KeyError::Length),
-            (format!("{FORM}AAAA"), KeyError::Length),
+            (String::new(), LicenceKeyError::Form),
+            ("# nothing but a remark".to_owned(), LicenceKeyError::Form),
+            (key.expose().replace("v1", "v2"), LicenceKeyError::Form),
+            (key.expose().repeat(2), LicenceKeyError::Form),
+            (key.expose().trim().to_owned() + "A", LicenceKeyError::Length),
+            (format!("{FORM}AAAA"), LicenceKeyError::Length),
         ] {
             assert_eq!(SigningKey::parse(&text).unwrap_err(), why, "{text}");
         }

@@ -27,9 +27,9 @@ pub struct Terms {
     pub max_users: Option<u32>,
     /// The most of them that may be administrators; nothing for no limit.
     pub max_admins: Option<u32>,
-    /// Time at which it is made.
+    /// Time at which it is issued.
     pub issued_at: Timestamp,
-    /// Time at which it ends; nothing for never.
+    /// Time at which it expires; `None` for never.
     pub expires_at: Option<Timestamp>,
 }
 

@@ -6,12 +6,12 @@ use ring::{digest, signature};
 
 /// The public half of the key in `xtask/dev-license-key`. That key is known to
 /// everybody: whoever builds from source can issue licences for it.
-const DEVELOPMENT: &str = "zVu35G9R9RWRxASTngMDAcklbL6VpMwPbCRvZTRrK1c";
+const DEVELOPMENT_KEY: &str = "zVu35G9R9RWRxASTngMDAcklbL6VpMwPbCRvZTRrK1c";
 
 /// Public key that this build accepts. A build for distribution with no key of
 /// its own does not compile, so that it cannot be forgotten.
 const BUILT_IN: [u8; 32] =
-    match choose(option_env!("PIA_DISTRIBUTION"), option_env!("PIA_LICENSE_PUBLIC_KEY")) {
+    match choose_key(option_env!("PIA_DISTRIBUTION"), option_env!("PIA_LICENSE_PUBLIC_KEY")) {
         Ok(key) => key,
         Err(why) => panic!("{}", why),
     };
@@ -29,7 +29,7 @@ impl VerifyingKey {
 
     /// The key of its 32 bytes in base64, of either alphabet.
     pub const fn from_base64(text: &str) -> Option<Self> {
-        match decoded(text) {
+        match decode_base64(text) {
             Some(bytes) => Some(Self(bytes)),
             None => None,
         }
@@ -42,7 +42,7 @@ impl VerifyingKey {
 
     /// Returns whether anybody can issue licences that this key accepts.
     pub fn is_development_key(&self) -> bool {
-        Some(self.0) == decoded(DEVELOPMENT)
+        Some(self.0) == decode_base64(DEVELOPMENT_KEY)
     }
 
     /// Returns the id that licences name it by: the beginning of its SHA-256 in
@@ -62,8 +62,8 @@ impl VerifyingKey {
         base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(self.0)
     }
 
-    /// Returns whether the signature of `message` was made with this key's
-    /// other half.
+    /// Returns whether the signature of `message` was made with the private key
+    /// of this key.
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8; 64]) -> bool {
         let key = signature::UnparsedPublicKey::new(&signature::ED25519, &self.0);
         key.verify(message, signature).is_ok()
@@ -72,18 +72,18 @@ impl VerifyingKey {
 
 /// Returns the key for a build with these two variables. Empty is unset: that
 /// is how a pipeline passes on a variable it does not have.
-const fn choose(
+const fn choose_key(
     distribution: Option<&str>,
     configured: Option<&str>,
 ) -> Result<[u8; 32], &'static str> {
     let for_distribution = matches!(distribution, Some(it) if !it.is_empty());
-    let (Some(development), configured) = (decoded(DEVELOPMENT), configured) else {
+    let (Some(development), configured) = (decode_base64(DEVELOPMENT_KEY), configured) else {
         return Err("the development key is not 32 bytes in base64");
     };
     match configured {
-        Some(text) if !text.is_empty() => match decoded(text) {
+        Some(text) if !text.is_empty() => match decode_base64(text) {
             None => Err("PIA_LICENSE_PUBLIC_KEY is not 32 bytes in base64"),
-            Some(key) if for_distribution && same(&key, &development) => {
+            Some(key) if for_distribution && keys_eq(&key, &development) => {
                 Err("a build for distribution must not accept the development key: set \
                  PIA_LICENSE_PUBLIC_KEY to a key of your own")
             }
@@ -96,16 +96,16 @@ const fn choose(
     }
 }
 
-const fn same(one: &[u8], other: &[u8]) -> bool {
+const fn keys_eq(one: &[u8], other: &[u8]) -> bool {
     match (one, other) {
         ([], []) => true,
-        ([first, one @ ..], [second, other @ ..]) => *first == *second && same(one, other),
+        ([first, one @ ..], [second, other @ ..]) => *first == *second && keys_eq(one, other),
         _ => false,
     }
 }
 
 /// Base64 at compile time, which no crate at hand does. One `=` may follow.
-const fn decoded(text: &str) -> Option<[u8; 32]> {
+const fn decode_base64(text: &str) -> Option<[u8; 32]> {
     let mut symbols = text.as_bytes();
     if let [before @ .., b'='] = symbols {
         symbols = before;
@@ -153,22 +153,22 @@ mod tests {
 
     #[test]
     fn a_plain_build_has_the_development_key() {
-        assert_eq!(choose(None, None), decoded(DEVELOPMENT).ok_or(""));
-        assert_eq!(choose(Some(""), Some("")), decoded(DEVELOPMENT).ok_or(""));
+        assert_eq!(choose_key(None, None), decode_base64(DEVELOPMENT_KEY).ok_or(""));
+        assert_eq!(choose_key(Some(""), Some("")), decode_base64(DEVELOPMENT_KEY).ok_or(""));
     }
 
     #[test]
     fn a_build_has_the_key_it_is_given() {
-        let given = decoded(OURS).ok_or("");
+        let given = decode_base64(OURS).ok_or("");
 
-        assert_eq!(choose(None, Some(OURS)), given);
-        assert_eq!(choose(Some("1"), Some(OURS)), given);
+        assert_eq!(choose_key(None, Some(OURS)), given);
+        assert_eq!(choose_key(Some("1"), Some(OURS)), given);
     }
 
     #[test]
     fn a_build_for_distribution_without_a_key_of_its_own_is_refused() {
-        for key in [None, Some(""), Some(DEVELOPMENT)] {
-            let why = choose(Some("1"), key).unwrap_err();
+        for key in [None, Some(""), Some(DEVELOPMENT_KEY)] {
+            let why = choose_key(Some("1"), key).unwrap_err();
 
             assert!(why.contains("PIA_LICENSE_PUBLIC_KEY"), "{why}");
         }
@@ -178,7 +178,7 @@ mod tests {
     fn a_key_that_is_none_is_refused_in_every_build() {
         for distribution in [None, Some("1")] {
             for key in ["AAAA", "not base64!", &format!("{OURS}A"), &format!("{OURS}==")] {
-                assert!(choose(distribution, Some(key)).is_err(), "{key}");
+                assert!(choose_key(distribution, Some(key)).is_err(), "{key}");
             }
         }
     }
@@ -189,8 +189,8 @@ mod tests {
             let mut key = [0; 32];
             SystemRandom::new().fill(&mut key).unwrap();
 
-            assert_eq!(decoded(&URL_SAFE_NO_PAD.encode(key)), Some(key));
-            assert_eq!(decoded(&STANDARD.encode(key)), Some(key));
+            assert_eq!(decode_base64(&URL_SAFE_NO_PAD.encode(key)), Some(key));
+            assert_eq!(decode_base64(&STANDARD.encode(key)), Some(key));
         }
     }
 
@@ -198,7 +198,7 @@ mod tests {
     fn a_key_has_one_spelling() {
         let with_a_bit_too_many = OURS.replace("eHyA", "eHyB");
 
-        assert_eq!(decoded(&with_a_bit_too_many), None);
+        assert_eq!(decode_base64(&with_a_bit_too_many), None);
     }
 
     #[test]

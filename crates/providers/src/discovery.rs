@@ -64,7 +64,7 @@ impl DiscoveryCache {
         settings: &ProviderSettings,
     ) -> Result<Arc<DiscoveredProvider>, ProviderError> {
         let now = self.clock.now();
-        let known = self.known().get(&settings.authority).cloned();
+        let known = self.lock_cache().get(&settings.authority).cloned();
         if let Some(known) = known.filter(|it| is_fresh(it.at, FRESH, now)) {
             return Ok(known);
         }
@@ -95,11 +95,11 @@ impl DiscoveryCache {
         known: DiscoveredProvider,
     ) -> Arc<DiscoveredProvider> {
         let known = Arc::new(known);
-        self.known().insert(settings.authority.clone(), Arc::clone(&known));
+        self.lock_cache().insert(settings.authority.clone(), Arc::clone(&known));
         known
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<String, Arc<DiscoveredProvider>>> {
+    fn lock_cache(&self) -> MutexGuard<'_, HashMap<String, Arc<DiscoveredProvider>>> {
         // Nothing panics while it holds the lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

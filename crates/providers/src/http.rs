@@ -19,7 +19,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// Error that prevents the HTTP client from being created.
 #[derive(Debug, thiserror::Error)]
 #[error("the client for identity providers could not be made")]
-pub struct SetupError(#[from] reqwest::Error);
+pub struct ProviderSetupError(#[from] reqwest::Error);
 
 /// Errors of a request to a provider. They contain no URL, since some hold
 /// secrets.
@@ -51,7 +51,7 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    pub(crate) fn new(tls: ClientConfig) -> Result<Self, SetupError> {
+    pub(crate) fn new(tls: ClientConfig) -> Result<Self, ProviderSetupError> {
         let client = Client::builder()
             .tls_backend_preconfigured(tls)
             .no_proxy()

@@ -11,6 +11,6 @@ mod user_info;
 
 mod http;
 
-pub use http::SetupError;
+pub use http::ProviderSetupError;
 pub use providers::OpenIdProviders;
 pub use settings::{IssuerRule, ProviderSettings, ProvidersSettings};

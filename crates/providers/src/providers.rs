@@ -13,7 +13,7 @@ use rustls::ClientConfig;
 
 use crate::client::{Claims, Client, Tokens};
 use crate::discovery::{DiscoveredProvider, DiscoveryCache};
-use crate::http::{Http, SetupError};
+use crate::http::{Http, ProviderSetupError};
 use crate::settings::{IssuerRule, ProviderSettings, ProvidersSettings};
 use crate::token::{self, TokenError};
 use crate::user_info::{self, UserInfo};
@@ -45,7 +45,7 @@ impl OpenIdProviders {
         callback: String,
         tls: ClientConfig,
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, SetupError> {
+    ) -> Result<Self, ProviderSetupError> {
         let directory = DiscoveryCache::new(Arc::clone(&clock));
         Ok(Self { settings, callback, http: Http::new(tls)?, directory, clock })
     }

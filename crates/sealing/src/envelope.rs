@@ -23,7 +23,7 @@ pub struct SealContext<'a> {
 
 /// Errors that prevent a sealed value from being opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum UnsealError {
     /// It was sealed under a key that the server does not have.
     #[error("sealed under master key {0}, which is not at hand")]
     OtherKey(KeyId),
@@ -82,9 +82,9 @@ pub(crate) fn seal_with(
 }
 
 /// Takes a sealed value apart.
-pub(crate) fn parse(sealed: &[u8]) -> Result<Sealed<'_>, OpenError> {
-    let (header, nonce, encrypted) = split(sealed).ok_or(OpenError::Malformed)?;
-    let id = read_header(header).ok_or(OpenError::Malformed)?;
+pub(crate) fn parse(sealed: &[u8]) -> Result<Sealed<'_>, UnsealError> {
+    let (header, nonce, encrypted) = split(sealed).ok_or(UnsealError::Malformed)?;
+    let id = read_header(header).ok_or(UnsealError::Malformed)?;
     Ok(Sealed { id, header, nonce, encrypted })
 }
 
@@ -106,11 +106,11 @@ impl Sealed<'_> {
         &self,
         key: &LessSafeKey,
         parts: &[&[u8]; 3],
-    ) -> Result<Secret<Vec<u8>>, OpenError> {
+    ) -> Result<Secret<Vec<u8>>, UnsealError> {
         let aad = Aad::from(aad(self.header, parts));
         let mut buffer = self.encrypted.to_vec();
         let plain = key.open_in_place(Nonce::assume_unique_for_key(*self.nonce), aad, &mut buffer);
-        let length = plain.map_err(|_wrong| OpenError::Forged)?.len();
+        let length = plain.map_err(|_wrong| UnsealError::Forged)?.len();
         buffer.truncate(length);
         Ok(Secret::new(buffer))
     }
@@ -122,12 +122,12 @@ pub(crate) fn open_in_place(
     key: &LessSafeKey,
     parts: &[&[u8]; 3],
     mut sealed: Vec<u8>,
-) -> Result<Secret<Vec<u8>>, OpenError> {
-    let (header, nonce, _) = split(&sealed).ok_or(OpenError::Malformed)?;
+) -> Result<Secret<Vec<u8>>, UnsealError> {
+    let (header, nonce, _) = split(&sealed).ok_or(UnsealError::Malformed)?;
     let aad = Aad::from(aad(header, parts));
     let nonce = Nonce::assume_unique_for_key(*nonce);
     let plain = key.open_within(nonce, aad, &mut sealed, HEADER_LEN + NONCE_LEN..);
-    let length = plain.map_err(|_wrong| OpenError::Forged)?.len();
+    let length = plain.map_err(|_wrong| UnsealError::Forged)?.len();
     sealed.truncate(length);
     Ok(Secret::new(sealed))
 }

@@ -8,7 +8,7 @@ use crate::ports::{InstalledKey, KeyRegister};
 /// Errors of the master key for which the server must not start. Printed with
 /// the code by which operators look them up.
 #[derive(Debug, thiserror::Error)]
-pub enum KeyError {
+pub enum MasterKeyError {
     /// The stored data is sealed under another key.
     #[error(
         "SVC-ENC-001: Encryption:MasterKey is not the key that the stored data was sealed with \
@@ -40,7 +40,7 @@ impl KeyGuard {
         keys: &MasterKeys,
         accept_new: AcceptNew,
         register: &dyn KeyRegister,
-    ) -> Result<Self, KeyError> {
+    ) -> Result<Self, MasterKeyError> {
         let ours = keys.current_id();
         let InstalledKey::Other(other) = register.install(&ours).await? else {
             return Ok(Self::Known);
@@ -48,13 +48,13 @@ impl KeyGuard {
         let outcome = match accept_new {
             _ if keys.previous_id().as_ref() == Some(&other) => Self::Succeeded,
             AcceptNew::Yes => Self::GivenUp,
-            AcceptNew::No => return Err(KeyError::Other(other)),
+            AcceptNew::No => return Err(MasterKeyError::Other(other)),
         };
         // Another instance may have been faster; then it is the same as known.
         if register.replace(&other, &ours).await? {
             Ok(outcome)
         } else {
-            Err(KeyError::Other(other))
+            Err(MasterKeyError::Other(other))
         }
     }
 }
@@ -99,7 +99,7 @@ mod tests {
         MasterKeys { current: key(current), previous: previous.map(key) }
     }
 
-    async fn check(register: &Register, keys: MasterKeys) -> Result<KeyGuard, KeyError> {
+    async fn check(register: &Register, keys: MasterKeys) -> Result<KeyGuard, MasterKeyError> {
         KeyGuard::check(&keys, AcceptNew::No, register).await
     }
 

@@ -9,8 +9,8 @@ mod ports;
 mod sealer;
 mod server_seal;
 
-pub use envelope::{OpenError, SealContext};
-pub use guard::{AcceptNew, KeyError, KeyGuard};
+pub use envelope::{SealContext, UnsealError};
+pub use guard::{AcceptNew, KeyGuard, MasterKeyError};
 pub use master_keys::{KeyId, MasterKeys};
 pub use person_seal::PersonSeal;
 pub use ports::{InstalledKey, KeyRegister, Salt, SaltStore};

@@ -7,7 +7,7 @@ use ring::aead::LessSafeKey;
 use ring::hkdf::{HKDF_SHA256, Salt as HkdfSalt};
 use ring::hmac;
 
-use crate::envelope::{self, OpenError, SealContext, random};
+use crate::envelope::{self, SealContext, UnsealError, random};
 use crate::master_keys::{KeyId, MasterKeys};
 use crate::ports::Salt;
 use crate::sealer::{aad_parts, person_key};
@@ -60,7 +60,7 @@ impl PersonSeal {
         &self,
         place: SealContext<'_>,
         sealed: &[u8],
-    ) -> Result<Secret<Vec<u8>>, OpenError> {
+    ) -> Result<Secret<Vec<u8>>, UnsealError> {
         let sealed = envelope::parse(sealed)?;
         sealed.open(self.key(&sealed.id)?, &aad_parts(&self.person, place))
     }
@@ -70,15 +70,15 @@ impl PersonSeal {
         &self,
         place: SealContext<'_>,
         sealed: Vec<u8>,
-    ) -> Result<Secret<Vec<u8>>, OpenError> {
+    ) -> Result<Secret<Vec<u8>>, UnsealError> {
         let key = self.key(&envelope::parse(&sealed)?.id)?;
         envelope::open_in_place(key, &aad_parts(&self.person, place), sealed)
     }
 
-    fn key(&self, id: &KeyId) -> Result<&LessSafeKey, OpenError> {
+    fn key(&self, id: &KeyId) -> Result<&LessSafeKey, UnsealError> {
         let mut keys = std::iter::once(&self.current).chain(&self.previous);
         let keyed = keys.find(|it| it.id == *id);
-        keyed.map(|it| &it.key).ok_or_else(|| OpenError::OtherKey(id.clone()))
+        keyed.map(|it| &it.key).ok_or_else(|| UnsealError::OtherKey(id.clone()))
     }
 
     /// By which a value is known again without being opened, and which tells

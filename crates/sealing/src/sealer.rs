@@ -7,7 +7,7 @@ use pia_kernel::{Secret, Unavailable, UserId};
 use ring::aead::{AES_256_GCM, LessSafeKey, NONCE_LEN, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt as HkdfSalt};
 
-use crate::envelope::{self, OpenError, SealContext, random};
+use crate::envelope::{self, SealContext, UnsealError, random};
 use crate::master_keys::{KeyId, MasterKeys};
 use crate::person_seal::PersonSeal;
 use crate::ports::{Salt, SaltStore};
@@ -50,11 +50,12 @@ impl Sealer {
         person: UserId,
         place: SealContext<'_>,
         sealed: &[u8],
-    ) -> Result<Secret<Vec<u8>>, OpenError> {
+    ) -> Result<Secret<Vec<u8>>, UnsealError> {
         let sealed = envelope::parse(sealed)?;
-        let key = self.keys.key_by_id(&sealed.id).ok_or(OpenError::OtherKey(sealed.id.clone()))?;
-        let salt = self.salts.find(person).await?.ok_or(OpenError::Shredded)?;
-        let key = person_key(key, person, &salt).ok_or(OpenError::Forged)?;
+        let key =
+            self.keys.key_by_id(&sealed.id).ok_or(UnsealError::OtherKey(sealed.id.clone()))?;
+        let salt = self.salts.find(person).await?.ok_or(UnsealError::Shredded)?;
+        let key = person_key(key, person, &salt).ok_or(UnsealError::Forged)?;
         sealed.open(&key, &aad_parts(&person, place))
     }
 

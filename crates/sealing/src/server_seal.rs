@@ -7,7 +7,7 @@ use pia_kernel::{Secret, Unavailable};
 use ring::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt as HkdfSalt};
 
-use crate::envelope::{self, OpenError, SealContext};
+use crate::envelope::{self, SealContext, UnsealError};
 use crate::master_keys::{KeyId, MasterKeys};
 
 const KEY_SALT: &[u8] = b"pia-server-v1";
@@ -48,10 +48,11 @@ impl ServerSeal {
         &self,
         place: SealContext<'_>,
         sealed: &[u8],
-    ) -> Result<Secret<Vec<u8>>, OpenError> {
+    ) -> Result<Secret<Vec<u8>>, UnsealError> {
         let sealed = envelope::parse(sealed)?;
-        let key = self.keys.key_by_id(&sealed.id).ok_or(OpenError::OtherKey(sealed.id.clone()))?;
-        let key = server_key(key).ok_or(OpenError::Forged)?;
+        let key =
+            self.keys.key_by_id(&sealed.id).ok_or(UnsealError::OtherKey(sealed.id.clone()))?;
+        let key = server_key(key).ok_or(UnsealError::Forged)?;
         sealed.open(&key, &aad_parts(place))
     }
 }
@@ -95,7 +96,7 @@ mod tests {
 
         assert_eq!(seal.open(HERE, &sealed).unwrap().expose(), b"a letter");
         for place in [SealContext { row: b"2", ..HERE }, SealContext { purpose: "other", ..HERE }] {
-            assert!(matches!(seal.open(place, &sealed), Err(OpenError::Forged)));
+            assert!(matches!(seal.open(place, &sealed), Err(UnsealError::Forged)));
         }
         assert!(!sealed.windows(6).any(|it| it == b"letter"));
     }
@@ -121,6 +122,6 @@ mod tests {
         let unknown = ServerSeal::new(keys(2, None)).open(HERE, &old);
 
         assert_eq!(named.unwrap().expose(), b"a letter");
-        assert!(matches!(unknown, Err(OpenError::OtherKey(_))));
+        assert!(matches!(unknown, Err(UnsealError::OtherKey(_))));
     }
 }

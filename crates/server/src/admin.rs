@@ -14,15 +14,15 @@ use pia_identity::{
 };
 use pia_kernel::{Clock, Cursor, InvitationId, LiveSetting, PageRequest, Unavailable};
 use pia_policy::{GroupError, VerifyingKey};
-use pia_sealing::{AcceptNew, KeyError, ServerSeal};
-use pia_storage::StartError;
+use pia_sealing::{AcceptNew, MasterKeyError, ServerSeal};
+use pia_storage::StartupError;
 use pia_storage_identity::{SqlAccounts, SqlApiKeys, SqlInvitations, SqlRoles};
 
 use crate::compose::{fold_addresses, master_keys};
 use crate::config::{AdminCommand, AdminConfig};
 use crate::licence::{LicenceFile, LicenceSeats};
-use credits::CreditDesk;
-use groups::GroupDesk;
+use credits::CreditServices;
+use groups::GroupServices;
 
 const DAY: Duration = Duration::from_hours(24);
 /// Said of a role that is given to whoever may not own the address.
@@ -36,10 +36,10 @@ const PART: u16 = 200;
 pub enum AdminError {
     /// The database is not there, or not as it must be.
     #[error(transparent)]
-    Database(#[from] StartError),
+    Database(#[from] StartupError),
     /// The master key is not the one that the data was sealed with.
     #[error(transparent)]
-    MasterKey(#[from] KeyError),
+    MasterKey(#[from] MasterKeyError),
     /// The account stays as it was.
     #[error("nothing was changed: {0}")]
     Role(#[from] RoleError),
@@ -77,9 +77,9 @@ fn reason(err: &InviteError) -> String {
 struct AdminServices {
     roles: Roles,
     invitations: Invitations,
-    groups: GroupDesk,
+    groups: GroupServices,
     keys: ApiKeyAdmin,
-    credits: CreditDesk,
+    credits: CreditServices,
 }
 
 /// Does it, and answers what is to be told of it. A running server sees it
@@ -119,8 +119,9 @@ impl AdminServices {
         let standings = CallerCache::new(accounts, Arc::clone(&clock));
         let keys = Arc::new(SqlApiKeys::new(db.clone()));
         let keys = ApiKeyAdmin::new(keys, standings.clone(), Arc::clone(&clock));
-        let credits = CreditDesk::open(&db, &clock);
-        let groups = GroupDesk::open(&db, &standings, licence.state(), &clock, &config.catalogue);
+        let credits = CreditServices::open(&db, &clock);
+        let groups =
+            GroupServices::open(&db, &standings, licence.state(), &clock, &config.catalogue);
         let store = Arc::new(SqlRoles::new(db.clone()));
         let public_url = config.server.public_url.to_string();
         let invitations = Arc::new(SqlInvitations::new(db));

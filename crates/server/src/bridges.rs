@@ -8,7 +8,7 @@ mod waiting_devices;
 use async_trait::async_trait;
 use pia_identity::SecretBox;
 use pia_kernel::{Secret, Unavailable, UserId};
-use pia_sealing::{OpenError, SealContext, Sealer};
+use pia_sealing::{SealContext, Sealer, UnsealError};
 
 pub(crate) use group_rules::RulesOfGroups;
 pub(crate) use group_watch::Copies;
@@ -42,12 +42,12 @@ impl SecretBox for SealedSecrets {
     ) -> Result<Option<Secret<Vec<u8>>>, Unavailable> {
         match self.0.open(user, place(&user, purpose), sealed).await {
             Ok(secret) => Ok(Some(secret)),
-            Err(OpenError::Unavailable(err)) => Err(err),
+            Err(UnsealError::Unavailable(err)) => Err(err),
             Err(
-                err @ (OpenError::OtherKey(_)
-                | OpenError::Shredded
-                | OpenError::Malformed
-                | OpenError::Forged),
+                err @ (UnsealError::OtherKey(_)
+                | UnsealError::Shredded
+                | UnsealError::Malformed
+                | UnsealError::Forged),
             ) => {
                 tracing::error!(user.id = %user, purpose, error = %err, "a secret cannot be opened");
                 Ok(None)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pia_storage::{Database, Provider};
+use pia_storage::{Database, DatabaseKind};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
@@ -12,7 +12,7 @@ const EVERY: Duration = Duration::from_millis(250);
 
 /// Does it now and then, until stopped. Of PostgreSQL there is nothing to do.
 pub(crate) async fn run(db: Database, stop: CancellationToken) {
-    if db.provider() == Provider::Postgres {
+    if db.provider() == DatabaseKind::Postgres {
         return;
     }
     let mut tick = interval(EVERY);

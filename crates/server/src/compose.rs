@@ -25,12 +25,12 @@ use pia_http::Api;
 use pia_identity::DEFAULT_GROUP;
 use pia_kernel::{Clock, Unavailable};
 use pia_policy::Groups;
-use pia_sealing::KeyError;
-use pia_storage::StartError;
+use pia_sealing::MasterKeyError;
+use pia_storage::StartupError;
 use pia_storage_assistant::SqlCreditStore;
 use pia_storage_policy::SqlGroups;
-use pia_upstream::{SetupError, TlsError};
-use pia_web::{Gates, Metrics, Pulse, Runner};
+use pia_upstream::{TlsError, UpstreamSetupError};
+use pia_web::{DatabaseHealth, Gates, Metrics, Runner};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -77,10 +77,10 @@ pub struct App {
 pub enum ComposeError {
     /// The database is not there, or not as it must be.
     #[error(transparent)]
-    Database(#[from] StartError),
+    Database(#[from] StartupError),
     /// The master key is not the one that the data was sealed with.
     #[error(transparent)]
-    MasterKey(#[from] KeyError),
+    MasterKey(#[from] MasterKeyError),
     /// The threads that hash passwords cannot be started.
     #[error("SVC-RUN-001: the threads that hash passwords cannot be started: {0}")]
     Threads(#[from] std::io::Error),
@@ -89,10 +89,10 @@ pub enum ComposeError {
     Tls(#[from] TlsError),
     /// The client for upstream models cannot be made.
     #[error("SVC-RUN-003: the client for upstream models cannot be made: {0}")]
-    Upstream(#[from] SetupError),
+    Upstream(#[from] UpstreamSetupError),
     /// The client for identity providers cannot be made.
     #[error("SVC-RUN-005: the client for identity providers cannot be made: {0}")]
-    Providers(#[from] pia_providers::SetupError),
+    Providers(#[from] pia_providers::ProviderSetupError),
     /// The stamps in the database cannot be read or written.
     #[error("SVC-RUN-006: the stamps that devices were given cannot be looked at: {0}")]
     Stamps(Unavailable),
@@ -138,7 +138,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let (answers, answering) = watch::channel(true);
     tasks.spawn(pulse::watch(ground.db.clone(), answers, stop.clone()));
     let limit = config.latest().database.startup.options.statement_timeout;
-    let runner = Runner::here().with_pulse(Pulse::new(answering, limit));
+    let runner = Runner::on_current_runtime().with_pulse(DatabaseHealth::new(answering, limit));
     let metrics = Metrics::default();
     let weeks = config.follow(|it| it.token_usage.weeks);
     let (db, main) = (ground.db.clone(), Handle::current());

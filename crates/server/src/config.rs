@@ -69,7 +69,7 @@ pub use fault::{Code, Faults, SettingError};
 pub use group_command::GroupCommand;
 pub use jwt::Jwt;
 pub use license::License;
-pub use live::{Changes, LiveConfig};
+pub use live::{LiveConfig, SettingChanges};
 pub use local_auth::LocalAuth;
 pub use logging::{LogFormat, Logging};
 pub use metrics::MetricsConfig;

@@ -21,15 +21,15 @@ mod tls;
 pub use admin::{AdminError, administer};
 pub use compose::{AiFactory, App, Background, ComposeError, compose};
 pub use config::{
-    AdminCommand, AdminConfig, Ai, ApiKeyCommand, Audit, BaseUrl, Changes, Code, Command, Config,
+    AdminCommand, AdminConfig, Ai, ApiKeyCommand, Audit, BaseUrl, Code, Command, Config,
     CreditsCommand, DatabaseConfig, Effect, Encryption, Environment, Faults, GroupCommand, Jwt,
     License, ListedEntries, LiveConfig, LocalAuth, LogFormat, Logging, MetricsConfig,
     MigrationConfig, MigrationTargets, Notice, OAuth, OpenApi, PasswordHashing, RateLimits,
-    ServerConfig, SettingError, SetupConfig, Smtp, Sources, SyncConfig, TlsFiles, TokenUsage,
-    USAGE, Watch, watch,
+    ServerConfig, SettingChanges, SettingError, SetupConfig, Smtp, Sources, SyncConfig, TlsFiles,
+    TokenUsage, USAGE, Watch, watch,
 };
 pub use licence::{LicenceFile, LicenceSeats};
 pub use process::{Failure, run};
 pub use serve::{Listen, Server};
 pub use setup::Setup;
-pub use tls::TlsError;
+pub use tls::CertificateError;

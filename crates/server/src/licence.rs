@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pia_kernel::{Clock, LiveSetting, Unavailable};
 use pia_policy::{
-    InstallError, Licence, LicenceError, LicenceReading, LicenceState, Licensed, SetupStanding,
+    InstallError, Licence, LicenceError, LicenceReading, LicenceState, Licensed, SetupState,
     VerifyingKey,
 };
 
@@ -61,15 +61,13 @@ impl LicenceFile {
     }
 
     /// Returns what the server lacks at this moment.
-    pub fn standing(&self) -> SetupStanding {
+    pub fn standing(&self) -> SetupState {
         let state = self.state.get();
         match (state.at(self.clock.now()), &*state) {
-            (Licensed::Valid(_), _) => SetupStanding::Done,
-            (Licensed::Expired(it), _) => {
-                SetupStanding::Ended(it.expires_at.unwrap_or(it.issued_at))
-            }
-            (Licensed::Not, LicenceState::Refused(fault)) => SetupStanding::Refused(fault.clone()),
-            (Licensed::Not, _) => SetupStanding::NoLicence,
+            (Licensed::Valid(_), _) => SetupState::Done,
+            (Licensed::Expired(it), _) => SetupState::Ended(it.expires_at.unwrap_or(it.issued_at)),
+            (Licensed::Not, LicenceState::Refused(fault)) => SetupState::Refused(fault.clone()),
+            (Licensed::Not, _) => SetupState::NoLicence,
         }
     }
 
@@ -93,7 +91,7 @@ impl LicenceFile {
         let content = format!("{}\n", reading.text).into_bytes();
         replace(&self.path, &content).map_err(|err| Unavailable::new("the licence file", err))?;
         let licence = reading.licence.clone();
-        self.believe(FileChange::Content(content), Found::Licence(reading), &mut seen);
+        self.believe(FileChange::Content(content), LicenceRead::Licence(reading), &mut seen);
         Ok(licence)
     }
 
@@ -118,30 +116,29 @@ impl LicenceFile {
         }
     }
 
-    fn load(&self, look: &FileChange) -> Found {
+    fn load(&self, look: &FileChange) -> LicenceRead {
         match look {
-            FileChange::Missing => Found::Nothing,
-            FileChange::Content(bytes) => {
-                LicenceReading::open(bytes, &self.key).map_or_else(Found::Fault, Found::Licence)
-            }
-            FileChange::Failed(why) => {
-                Found::Fault(LicenceError::Unreadable(format!("the file cannot be opened: {why}")))
-            }
+            FileChange::Missing => LicenceRead::Nothing,
+            FileChange::Content(bytes) => LicenceReading::open(bytes, &self.key)
+                .map_or_else(LicenceRead::Fault, LicenceRead::Licence),
+            FileChange::Failed(why) => LicenceRead::Fault(LicenceError::Unreadable(format!(
+                "the file cannot be opened: {why}"
+            ))),
         }
     }
 
-    fn believe(&self, look: FileChange, found: Found, seen: &mut Seen) {
+    fn believe(&self, look: FileChange, found: LicenceRead, seen: &mut Seen) {
         *seen = Seen { believed: look, doubted: None, end_told: false };
         self.state.set(match found {
-            Found::Nothing => {
+            LicenceRead::Nothing => {
                 log::missing(&self.path);
                 LicenceState::Missing
             }
-            Found::Fault(fault) => {
+            LicenceRead::Fault(fault) => {
                 log::refused(&self.path, &fault, &self.key);
                 LicenceState::Refused(fault)
             }
-            Found::Licence(reading) => {
+            LicenceRead::Licence(reading) => {
                 log::loaded(&reading);
                 LicenceState::Loaded(reading.licence)
             }
@@ -165,13 +162,13 @@ impl LicenceFile {
     }
 }
 
-enum Found {
+enum LicenceRead {
     Nothing,
     Fault(LicenceError),
     Licence(LicenceReading),
 }
 
-impl Found {
+impl LicenceRead {
     fn may_be_half(&self) -> bool {
         matches!(self, Self::Nothing | Self::Fault(LicenceError::Truncated(_)))
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix_web::web::Data;
 use pia_kernel::SystemClock;
-use pia_storage::StartError;
+use pia_storage::StartupError;
 use pia_web::TrustedProxies;
 
 use crate::admin::{AdminError, administer};
@@ -16,7 +16,7 @@ use crate::config::{AdminCommand, Command, Config, Faults, LiveConfig, Sources, 
 use crate::logging::{self, LogLevel};
 use crate::serve::{Listen, Server};
 use crate::shutdown;
-use crate::tls::{self, TlsError};
+use crate::tls::{self, CertificateError};
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -25,13 +25,13 @@ pub enum Failure {
     /// Settings that cannot be used; each is told.
     Settings(Faults),
     /// The database cannot be brought up to date.
-    Database(StartError),
+    Database(StartupError),
     /// Accounts are not changed as asked.
     Admin(AdminError),
     /// A part of the server cannot be made.
     Compose(ComposeError),
     /// The certificate cannot be shown.
-    Tls(TlsError),
+    Tls(CertificateError),
     /// The address cannot be listened on, or the system refused something.
     System(String),
 }

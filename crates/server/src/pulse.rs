@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pia_storage::{Database, Provider};
+use pia_storage::{Database, DatabaseKind};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// A server that hangs closes no connection: only that it stays silent tells.
 /// A file cannot do so.
 pub(crate) async fn watch(db: Database, answers: watch::Sender<bool>, stop: CancellationToken) {
-    if db.provider() == Provider::Sqlite {
+    if db.provider() == DatabaseKind::Sqlite {
         return stop.cancelled().await;
     }
     let mut tick = tokio::time::interval(INTERVAL);

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// must not be a way to use up the database's connections.
 const SERVES: Duration = Duration::from_secs(1);
 
-pub(crate) struct Looks {
+pub(crate) struct FileChecks {
     db: Database,
     licence: LiveSetting<LicenceState>,
     clock: Arc<dyn Clock>,
@@ -24,7 +24,7 @@ pub(crate) struct Looks {
     last: Mutex<Option<(Instant, (bool, bool))>>,
 }
 
-impl Looks {
+impl FileChecks {
     pub(crate) fn new(
         db: Database,
         licence: LiveSetting<LicenceState>,
@@ -53,8 +53,8 @@ impl Looks {
 }
 
 #[async_trait]
-impl Readiness for Looks {
-    async fn look(&self) -> Ready {
+impl Readiness for FileChecks {
+    async fn check(&self) -> Ready {
         let (database, migrations) = self.database().await;
         let state = self.licence.get();
         let licence = match (state.at(self.clock.now()), &*state) {

@@ -91,7 +91,7 @@ impl Server {
                 .app_data(Data::clone(&memory))
                 .wrap(from_fn(admit))
                 .wrap(from_fn(translate_errors))
-                .wrap(from_fn(pia_console::readable))
+                .wrap(from_fn(pia_console::render_errors))
                 .wrap(from_fn(keep_uncompressed))
                 .wrap(Compress::default())
                 .wrap(from_fn(acceptable_encoding))

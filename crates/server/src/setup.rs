@@ -11,12 +11,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pia_identity::SetupToken;
 use pia_kernel::{Secret, Unavailable};
-use pia_policy::{InstallError, Licence, LicenceDesk, SetupStanding};
+use pia_policy::{InstallError, Licence, LicenceService, SetupState};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use crate::licence::LicenceFile;
-use token::{TokenFile, WaitsFor};
+use token::{MissingStep, TokenFile};
 
 pub(crate) use administrators::Administrators;
 
@@ -74,15 +74,15 @@ impl Setup {
 
     fn follow(&self) {
         match self.licence.standing() {
-            SetupStanding::Done if self.admins.are_there() => self.token.end(),
-            SetupStanding::Done => self.token.keep(WaitsFor::Administrator),
-            _ => self.token.keep(WaitsFor::Licence),
+            SetupState::Done if self.admins.are_there() => self.token.end(),
+            SetupState::Done => self.token.keep(MissingStep::Administrator),
+            _ => self.token.keep(MissingStep::Licence),
         }
     }
 
     fn take(&self, token: &Secret<String>, text: &[u8]) -> Result<Licence, InstallError> {
         let _alone = self.installing.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.licence.standing() == SetupStanding::Done {
+        if self.licence.standing() == SetupState::Done {
             return Err(InstallError::AlreadyLicensed);
         }
         if !self.token.verify(token)? {
@@ -95,8 +95,8 @@ impl Setup {
 }
 
 #[async_trait]
-impl LicenceDesk for Setup {
-    fn standing(&self) -> SetupStanding {
+impl LicenceService for Setup {
+    fn setup_state(&self) -> SetupState {
         self.licence.standing()
     }
 

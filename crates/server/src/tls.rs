@@ -10,7 +10,7 @@ use crate::config::TlsFiles;
 
 /// Reasons why the certificate cannot be shown.
 #[derive(Debug, thiserror::Error)]
-pub enum TlsError {
+pub enum CertificateError {
     /// A file cannot be read, or is no PEM.
     #[error("SVC-TLS-001: {0} cannot be read: {1}")]
     File(String, #[source] rustls_pki_types::pem::Error),
@@ -20,14 +20,14 @@ pub enum TlsError {
 }
 
 /// Returns the TLS configuration of a server with these files.
-pub(crate) fn server_config(files: &TlsFiles) -> Result<ServerConfig, TlsError> {
+pub(crate) fn server_config(files: &TlsFiles) -> Result<ServerConfig, CertificateError> {
     let path = files.certificate.display().to_string();
-    let unreadable = |err| TlsError::File(path.clone(), err);
+    let unreadable = |err| CertificateError::File(path.clone(), err);
     let chain = CertificateDer::pem_file_iter(&files.certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(unreadable)?;
     let key = PrivateKeyDer::from_pem_file(&files.key)
-        .map_err(|err| TlsError::File(files.key.display().to_string(), err))?;
+        .map_err(|err| CertificateError::File(files.key.display().to_string(), err))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     Ok(ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?

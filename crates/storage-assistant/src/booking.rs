@@ -95,7 +95,7 @@ impl LockedWindows {
         };
         for row in rows {
             let mut window = row.window()?;
-            window.turn(weeks, now);
+            window.roll_over(weeks, now);
             held.rows.insert(window.key, row);
             held.books.windows.insert(window.key, window);
         }

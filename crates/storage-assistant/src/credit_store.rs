@@ -191,7 +191,7 @@ impl SqlCreditStore {
             for (key, empty) in windows.by_ref() {
                 let row = rows.iter().find(|it| it.key == empty.key).unwrap_or(&empty);
                 let mut window = row.window()?;
-                window.turn(weeks, now);
+                window.roll_over(weeks, now);
                 books.windows.insert(key, window);
             }
             if pool_of(&holder, &books).is_some() {
@@ -273,7 +273,7 @@ impl CreditStore for SqlCreditStore {
         }
     }
 
-    async fn books(&self, holder: Holder) -> Result<CreditWindows, Unavailable> {
+    async fn load_windows(&self, holder: Holder) -> Result<CreditWindows, Unavailable> {
         Ok(self.load_windows(holder).await?)
     }
 
@@ -286,7 +286,7 @@ impl CreditStore for SqlCreditStore {
         Ok(self.give(group, credits, &effects).await?)
     }
 
-    async fn check(&self) -> Result<Vec<Mismatch>, Unavailable> {
+    async fn find_mismatches(&self) -> Result<Vec<Mismatch>, Unavailable> {
         Ok(self.compare().await?)
     }
 }

@@ -9,7 +9,7 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use pia_storage::schema::{credit_instances, credit_reservations};
-use pia_storage::{Database, DbError, DbUid, Provider, Uid, in_tx, on_conn};
+use pia_storage::{Database, DatabaseKind, DbError, DbUid, Uid, in_tx, on_conn};
 use tokio::time::Instant as Moment;
 use uuid::Uuid;
 
@@ -47,8 +47,8 @@ impl Lease {
     pub(crate) async fn renew(&self, db: &Database) -> Result<(), DbError> {
         let begun = Moment::now();
         let end = match db.provider() {
-            Provider::Postgres => "clock_timestamp() + interval '15 seconds'",
-            Provider::Sqlite => "CAST(unixepoch('subsec') * 1000000 AS INTEGER) + 15000000",
+            DatabaseKind::Postgres => "clock_timestamp() + interval '15 seconds'",
+            DatabaseKind::Sqlite => "CAST(unixepoch('subsec') * 1000000 AS INTEGER) + 15000000",
         };
         let alive = diesel::sql_query(format!(
             "INSERT INTO credit_instances (id, alive_until) VALUES ($1, {end})
@@ -82,11 +82,11 @@ struct Living {
 /// Returns the number of live instances.
 pub(crate) async fn count_live(db: &Database) -> Result<u32, DbError> {
     let count = diesel::sql_query(match db.provider() {
-        Provider::Postgres => {
+        DatabaseKind::Postgres => {
             "SELECT count(*) AS living FROM credit_instances
              WHERE alive_until >= clock_timestamp()"
         }
-        Provider::Sqlite => {
+        DatabaseKind::Sqlite => {
             "SELECT count(*) AS living FROM credit_instances
              WHERE alive_until >= CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
         }
@@ -99,12 +99,12 @@ pub(crate) async fn count_live(db: &Database) -> Result<u32, DbError> {
 /// that were, a row a window.
 pub(crate) async fn reap(db: &Database) -> Result<u64, DbError> {
     let dead = match db.provider() {
-        Provider::Postgres => {
+        DatabaseKind::Postgres => {
             "DELETE FROM credit_instances WHERE id IN (
                  SELECT id FROM credit_instances WHERE alive_until < clock_timestamp()
                  ORDER BY id FOR UPDATE SKIP LOCKED)"
         }
-        Provider::Sqlite => {
+        DatabaseKind::Sqlite => {
             "DELETE FROM credit_instances
              WHERE alive_until < CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
         }

@@ -230,7 +230,7 @@ impl SettlementSink for Queue {
 
 #[cfg(test)]
 mod tests {
-    use pia_assistant::{Micros, Mode, Outcome, Rates, Usage};
+    use pia_assistant::{CallOutcome, Micros, Mode, Rates, Usage};
     use pia_kernel::{GroupId, Timestamp, UserId};
     use uuid::Uuid;
 
@@ -251,7 +251,7 @@ mod tests {
             rates: Rates::default(),
             spent: Micros(0),
             estimated: false,
-            outcome: Outcome::Completed,
+            outcome: CallOutcome::Completed,
         })
     }
 

@@ -322,7 +322,11 @@ fn answer(bank: &SqlCreditStore, asks: Vec<NumberedRequest>, verdicts: Vec<Admis
                 let to: Arc<dyn SettlementSink> =
                     Arc::clone(&bank.queue) as Arc<dyn SettlementSink>;
                 let hold = ReservationGuard::new(id, grant.parts, to);
-                Ok(Admission::Granted { hold, output: grant.output, short: grant.short })
+                Ok(Admission::Granted {
+                    reservation: hold,
+                    output: grant.output,
+                    truncation_cause: grant.truncation_cause,
+                })
             }
             AdmissionVerdict::Refused(refusal) => {
                 add(&bank.tally.refused, 1);

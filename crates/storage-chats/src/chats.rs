@@ -8,7 +8,8 @@ use pia_sealing::Sealer;
 use pia_storage::schema::chats;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_sync::{
-    ChatId, ChatLimits, ChatStore, ChatWritten, ChatsPart, ListedChats, NewChat, StoredChat, Unless,
+    ChatId, ChatLimits, ChatListRequest, ChatStore, ChatWritten, IfNoneMatch, ListedChats, NewChat,
+    StoredChat,
 };
 
 use crate::rows::ListRow;
@@ -61,8 +62,8 @@ impl ChatStore for SqlChats {
     async fn list(
         &self,
         user: UserId,
-        part: ChatsPart,
-        unless: Unless,
+        part: ChatListRequest,
+        unless: IfNoneMatch,
     ) -> Result<ListedChats, Unavailable> {
         self.load_page(user, part, &unless).await
     }

@@ -9,7 +9,9 @@ use pia_kernel::{Cursor, Timestamp, Unavailable, UserId};
 use pia_sealing::{PersonSeal, Salt};
 use pia_storage::schema::{chats, ledgers, person_salts};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
-use pia_sync::{ChatId, ChatPage, ChatsPart, ChatsVersion, ListedChats, StoredChat, Unless};
+use pia_sync::{
+    ChatId, ChatListRequest, ChatPage, ChatsVersion, IfNoneMatch, ListedChats, StoredChat,
+};
 
 use crate::SqlChats;
 use crate::rows::ListRow;
@@ -40,12 +42,12 @@ impl SqlChats {
     pub(crate) async fn load_page(
         &self,
         user: UserId,
-        part: ChatsPart,
-        unless: &Unless,
+        part: ChatListRequest,
+        unless: &IfNoneMatch,
     ) -> Result<ListedChats, Unavailable> {
         let head = head(&self.db, user).await?;
         let version = head.version;
-        if unless.holds(&version) {
+        if unless.contains(&version) {
             return Ok(ListedChats::Unchanged(version));
         }
         let (chats, deleted, next) = (Vec::new(), Vec::new(), None);
@@ -121,7 +123,11 @@ async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
 const DELETIONS_REPEATED: Duration = Duration::from_hours(30 * 24);
 
 /// One more than may be told, which says whether there is a next part.
-async fn places(db: &Database, user: UserId, part: ChatsPart) -> Result<Vec<PositionRow>, DbError> {
+async fn places(
+    db: &Database,
+    user: UserId,
+    part: ChatListRequest,
+) -> Result<Vec<PositionRow>, DbError> {
     let theirs = chats::user_id.eq(DbUid(user.0));
     let limit = i64::from(part.limit) + 1;
     Ok(on_conn!(db.reader(), |conn| {

@@ -5,7 +5,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 use pia_storage::schema::chats;
 use pia_storage::{DbError, DbInstant, DbUid, TakeLedger, in_tx};
-use pia_sync::{ChatId, ChatLimits, ChatWritten, KeptChat, NewChat, Verdict};
+use pia_sync::{ChatDecision, ChatId, ChatLimits, ChatWritten, NewChat, StoredChatState};
 
 use crate::SqlChats;
 use crate::rows::{ChatWriteRow, ListRow, key};
@@ -73,13 +73,13 @@ impl SqlChats {
                 return Ok(WriteOutcome::Plain);
             }
             let kept = this.select(ChatStateRow::as_select()).first(conn).await.optional()?;
-            let verdict = kept.map(|it: ChatStateRow| chat.against(&it.into()));
+            let verdict = kept.map(|it: ChatStateRow| chat.decide_against(&it.into()));
             match verdict {
-                Some(Verdict::Loses) => {
+                Some(ChatDecision::Loses) => {
                     let newer = this.select(ListRow::as_select()).first(conn).await?;
                     return Ok(WriteOutcome::Newer(Box::new(newer)));
                 }
-                Some(Verdict::Deleted) => {
+                Some(ChatDecision::Deleted) => {
                     // So that the writer's next list tells of the deletion.
                     let stamp = ledger.stamps(now).next().unwrap_or(now);
                     let told = diesel::update(this).set(chats::stamp.eq(DbInstant(stamp)));
@@ -87,8 +87,8 @@ impl SqlChats {
                     conn.put_stamp(user, stamp, 0).await?;
                     return Ok(WriteOutcome::Deleted);
                 }
-                Some(Verdict::Replaces) => {}
-                None | Some(Verdict::Revives) => {
+                Some(ChatDecision::Replaces) => {}
+                None | Some(ChatDecision::Revives) => {
                     let count: i64 = chats::table.filter(live).count().get_result(conn).await?;
                     if count >= i64::from(limits.chats) {
                         return Ok(WriteOutcome::Full(count.unsigned_abs()));
@@ -111,7 +111,7 @@ impl SqlChats {
             };
             diesel::update(this).set(&*row).execute(conn).await?;
             let made_at = kept.created_at.0;
-            let anew = verdict == Some(Verdict::Revives);
+            let anew = verdict == Some(ChatDecision::Revives);
             Ok(if anew { WriteOutcome::Created(made_at) } else { WriteOutcome::Replaced(made_at) })
         })
     }
@@ -137,7 +137,7 @@ impl SqlChats {
     }
 }
 
-impl From<ChatStateRow> for KeptChat {
+impl From<ChatStateRow> for StoredChatState {
     fn from(row: ChatStateRow) -> Self {
         Self {
             updated_at: row.updated_at.0,

@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use pia_e2ee::{
-    Approved, Device, DeviceId, DeviceRow as RowId, DeviceState, Onboarding, WrappedKey,
+    Approved, Device, DeviceId, DeviceRow as RowId, DeviceState, OnboardingSession, WrappedKey,
 };
 use pia_kernel::UserId;
 use pia_storage::schema::devices;
@@ -75,7 +75,7 @@ impl DeviceRow {
         }
     }
 
-    fn pending(self, session: Onboarding) -> Self {
+    fn pending(self, session: OnboardingSession) -> Self {
         Self {
             status: PENDING,
             onboarding: Some(session.text),
@@ -106,7 +106,7 @@ impl DeviceRow {
         match self.status {
             PENDING => {
                 let (text, ends_at) = (self.onboarding.take()?, self.onboarding_ends_at?.0);
-                Some(DeviceState::Pending(Onboarding { text, ends_at }))
+                Some(DeviceState::Pending(OnboardingSession { text, ends_at }))
             }
             ACTIVE => self.key().map(DeviceState::Active),
             REVOKED => Some(DeviceState::Revoked),

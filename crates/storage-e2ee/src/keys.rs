@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel::result::Error::RollbackTransaction;
 use diesel_async::RunQueryDsl;
 use pia_e2ee::{
-    AccountKeys, Device, DeviceId, Judge, KeyState, KeyStore, ProofOnFile, RecoveryCopy,
+    AccountKeys, DecideChange, Device, DeviceId, KeyState, KeyStore, RecoveryCopy, RecoveryProofKey,
 };
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_sealing::Sealer;
@@ -33,7 +33,12 @@ impl SqlKeys {
         Self { db, sealer }
     }
 
-    async fn decide(&self, user: UserId, at: Timestamp, judge: Judge<'_>) -> Result<bool, DbError> {
+    async fn decide(
+        &self,
+        user: UserId,
+        at: Timestamp,
+        judge: DecideChange<'_>,
+    ) -> Result<bool, DbError> {
         let Some(guard) = self.proof_key_sealer(user).await? else { return Ok(false) };
         let (owner, at) = (DbUid(user.0), DbInstant(at));
         let done = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
@@ -56,7 +61,7 @@ impl SqlKeys {
                 let insert = diesel::insert_into(devices::table).values(&row);
                 insert.on_conflict(devices::id).do_update().set(&row).execute(conn).await?;
             }
-            for forgotten in change.forgotten {
+            for forgotten in change.deleted {
                 diesel::delete(devices::table.find(DbUid(forgotten.0))).execute(conn).await?;
             }
             if let Some(copy) = change.recovery {
@@ -142,7 +147,7 @@ impl KeyStore for SqlKeys {
         &self,
         user: UserId,
         at: Timestamp,
-        judge: Judge<'_>,
+        judge: DecideChange<'_>,
     ) -> Result<bool, Unavailable> {
         Ok(self.decide(user, at, judge).await?)
     }
@@ -167,7 +172,7 @@ impl KeyStore for SqlKeys {
 fn holdings(
     ledger: &Ledger,
     rows: Vec<DeviceRow>,
-    recovery: Option<ProofOnFile>,
+    recovery: Option<RecoveryProofKey>,
 ) -> Result<AccountKeys, DbError> {
     let devices = rows.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?;
     let Ledger { encrypted, was_reset, umk_version, .. } = *ledger;

@@ -1,7 +1,7 @@
 //! Rows of `recovery_keys`.
 
 use diesel::prelude::*;
-use pia_e2ee::{ProofKey, ProofOnFile, RecoveryCopy};
+use pia_e2ee::{ProofKey, RecoveryCopy, RecoveryProofKey};
 use pia_kernel::UserId;
 use pia_sealing::{PersonSeal, SealContext};
 use pia_storage::schema::recovery_keys;
@@ -70,16 +70,16 @@ impl ProofKeySealer {
     }
 
     /// Opens the stored proof key, if there is a recovery copy to protect.
-    pub(crate) fn open(&self, sealed: Option<&[u8]>) -> ProofOnFile {
-        let Some(sealed) = sealed else { return ProofOnFile::Missing };
+    pub(crate) fn open(&self, sealed: Option<&[u8]>) -> RecoveryProofKey {
+        let Some(sealed) = sealed else { return RecoveryProofKey::Missing };
         let opened = match self.seal.open(self.place(), sealed) {
             Ok(opened) => opened,
             Err(err) => {
                 tracing::error!(user.id = %self.user, error = %err, "a proof key cannot be opened");
-                return ProofOnFile::Lost;
+                return RecoveryProofKey::Lost;
             }
         };
         let text = std::str::from_utf8(opened.expose()).ok();
-        text.and_then(ProofKey::parse).map_or(ProofOnFile::Lost, ProofOnFile::Kept)
+        text.and_then(ProofKey::parse).map_or(RecoveryProofKey::Lost, RecoveryProofKey::Stored)
     }
 }

@@ -5,7 +5,7 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Begun, ChallengeStore, NewChallenge, Redeemed, Redemption, TokenHash, VerifiedProof,
+    ChallengeStore, NewChallenge, Redeemed, Redemption, SessionStarted, TokenHash, VerifiedProof,
 };
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_storage::schema::factor_challenges::{self as challenges, expires_at, tries, user_id};
@@ -26,19 +26,19 @@ impl SqlChallenges {
         Self { db }
     }
 
-    async fn add(&self, new: &NewChallenge) -> Result<Begun, DbError> {
+    async fn add(&self, new: &NewChallenge) -> Result<SessionStarted, DbError> {
         let row = (
             challenges::hash.eq(new.hash.0.to_vec()),
             user_id.eq(DbUid(new.user.0)),
             expires_at.eq(DbInstant(new.expires_at)),
             tries.eq(0),
         );
-        in_tx!(self.db, async |conn| -> Result<Begun, DbError> {
+        in_tx!(self.db, async |conn| -> Result<SessionStarted, DbError> {
             if !conn.lock_unchanged(new.user, new.epoch).await? {
-                return Ok(Begun::Stale);
+                return Ok(SessionStarted::Stale);
             }
             diesel::insert_into(challenges::table).values(&row).execute(conn).await?;
-            Ok(Begun::Done)
+            Ok(SessionStarted::Done)
         })
     }
 
@@ -104,7 +104,7 @@ impl SqlChallenges {
 
 #[async_trait]
 impl ChallengeStore for SqlChallenges {
-    async fn open(&self, challenge: NewChallenge) -> Result<Begun, Unavailable> {
+    async fn open(&self, challenge: NewChallenge) -> Result<SessionStarted, Unavailable> {
         Ok(self.add(&challenge).await?)
     }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel_async::RunQueryDsl;
-use pia_identity::{Appointed, FirstAdminStore, NewAccount, SeatLimits};
+use pia_identity::{FirstAdminOutcome, FirstAdminStore, NewAccount, SeatLimits};
 use pia_kernel::{SideEffects, Unavailable, UserId};
 use pia_storage::schema::accounts;
 use pia_storage::{Database, DbError, WriteEffects, in_tx, on_conn};
@@ -33,24 +33,24 @@ impl SqlFirstAdmin {
         new: NewAccount,
         limits: SeatLimits,
         effects: &SideEffects,
-    ) -> Result<Appointed, DbError> {
+    ) -> Result<FirstAdminOutcome, DbError> {
         let (user, row) = (UserId(new.account.user.0), AccountRow::from(new));
-        in_tx!(self.db, async |conn| -> Result<Appointed, DbError> {
+        in_tx!(self.db, async |conn| -> Result<FirstAdminOutcome, DbError> {
             if conn.another_admin(user).await? {
-                return Ok(Appointed::AlreadySetUp);
+                return Ok(FirstAdminOutcome::AlreadySetUp);
             }
             let room = conn.room_for_account(limits.accounts).await?
                 && conn.room_for_admin(limits.admins).await?;
             if !room {
-                return Ok(Appointed::SeatsTaken);
+                return Ok(FirstAdminOutcome::SeatsTaken);
             }
             let insert = diesel::insert_into(accounts::table).values(&row);
             let insert = insert.on_conflict(accounts::email_folded).do_nothing();
             if insert.execute(conn).await? == 0 {
-                return Ok(Appointed::EmailTaken);
+                return Ok(FirstAdminOutcome::EmailTaken);
             }
             conn.write_effects(&self.db, effects).await?;
-            Ok(Appointed::Stored)
+            Ok(FirstAdminOutcome::Stored)
         })
     }
 }
@@ -66,7 +66,7 @@ impl FirstAdminStore for SqlFirstAdmin {
         new: NewAccount,
         limits: SeatLimits,
         effects: SideEffects,
-    ) -> Result<Appointed, Unavailable> {
+    ) -> Result<FirstAdminOutcome, Unavailable> {
         Ok(self.add(new, limits, &effects).await?)
     }
 }

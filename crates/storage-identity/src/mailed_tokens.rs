@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{MailedPurpose, MailedTokenStore, NewMailedToken, TokenHash};
+use pia_identity::{EmailTokenPurpose, EmailTokenStore, NewEmailToken, TokenHash};
 use pia_kernel::{QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::mailed_tokens::{self as tokens, expires_at, purpose, user_id};
 use pia_storage::schema::{accounts, mails};
@@ -32,11 +32,11 @@ const SWEPT_AT_ONCE: i64 = 500;
 /// Each change first locks its account's row, so that changes of one account
 /// are serial.
 #[derive(Debug, Clone)]
-pub struct SqlMailedTokens {
+pub struct SqlEmailTokens {
     db: Database,
 }
 
-impl SqlMailedTokens {
+impl SqlEmailTokens {
     /// The tokens kept in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
@@ -45,7 +45,7 @@ impl SqlMailedTokens {
     async fn add(
         &self,
         user: UserId,
-        token: Option<&NewMailedToken>,
+        token: Option<&NewEmailToken>,
         effects: &SideEffects,
     ) -> Result<(), DbError> {
         in_tx!(self.db, async |conn| -> Result<(), DbError> {
@@ -89,7 +89,7 @@ impl SqlMailedTokens {
     async fn whose(
         &self,
         token: TokenHash,
-        wanted: MailedPurpose,
+        wanted: EmailTokenPurpose,
         now: Timestamp,
     ) -> Result<Option<UserId>, DbError> {
         let good = purpose.eq(wanted.name()).and(expires_at.gt(DbInstant(now)));
@@ -111,7 +111,7 @@ impl SqlMailedTokens {
         effects: &SideEffects,
     ) -> Result<bool, DbError> {
         let whose = DbUid(user.0);
-        let like = user_id.eq(whose).and(purpose.eq(MailedPurpose::Verification.name()));
+        let like = user_id.eq(whose).and(purpose.eq(EmailTokenPurpose::Verification.name()));
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_account(user).await? {
                 return Ok(false);
@@ -140,11 +140,11 @@ impl SqlMailedTokens {
 }
 
 #[async_trait]
-impl MailedTokenStore for SqlMailedTokens {
+impl EmailTokenStore for SqlEmailTokens {
     async fn put(
         &self,
         user: UserId,
-        token: Option<NewMailedToken>,
+        token: Option<NewEmailToken>,
         effects: SideEffects,
     ) -> Result<(), Unavailable> {
         Ok(self.add(user, token.as_ref(), &effects).await?)
@@ -157,7 +157,7 @@ impl MailedTokenStore for SqlMailedTokens {
     async fn owner(
         &self,
         token: TokenHash,
-        wanted: MailedPurpose,
+        wanted: EmailTokenPurpose,
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
         Ok(self.whose(token, wanted, now).await?)

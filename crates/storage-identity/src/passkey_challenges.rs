@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{Leave, NewPasskeyChallenge, PasskeyChallenges, TokenHash, VerifiedProof};
+use pia_identity::{
+    NewPasskeyChallenge, PasskeyAuthorization, PasskeyChallenges, TokenHash, VerifiedProof,
+};
 use pia_kernel::{Secret, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{passkey_challenges as challenges, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
@@ -26,7 +28,7 @@ impl SqlPasskeyChallenges {
     async fn put_for(
         &self,
         user: UserId,
-        leave: Leave,
+        leave: PasskeyAuthorization,
         new: &NewPasskeyChallenge,
         effects: &SideEffects,
     ) -> Result<bool, DbError> {
@@ -36,9 +38,9 @@ impl SqlPasskeyChallenges {
             }
             let good = match leave {
                 // Compared just now, and not used up by that.
-                Leave::Evidence(VerifiedProof::Password) => true,
-                Leave::Evidence(evidence) => conn.spend(user, evidence).await?,
-                Leave::NewSession { session, since } => {
+                PasskeyAuthorization::Evidence(VerifiedProof::Password) => true,
+                PasskeyAuthorization::Evidence(evidence) => conn.spend(user, evidence).await?,
+                PasskeyAuthorization::NewSession { session, since } => {
                     let began = sessions::began_at.ge(DbInstant(since));
                     let own = sessions::user_id.eq(DbUid(user.0)).and(began);
                     let session = sessions::table.find(DbUid(session.0)).filter(own);
@@ -89,7 +91,7 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
     async fn open_registration(
         &self,
         user: UserId,
-        leave: Leave,
+        leave: PasskeyAuthorization,
         challenge: NewPasskeyChallenge,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {

@@ -5,8 +5,8 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Added, FactorChange, NewPasskey, PasskeyChange, PasskeyEntry, PasskeyStore, PasskeyUse,
-    StoredPasskey, Used,
+    FactorChange, NewPasskey, PasskeyAdded, PasskeyChange, PasskeyEntry, PasskeyStore, PasskeyUse,
+    StoredPasskey, TokenUse,
 };
 use pia_kernel::{PasskeyId, SideEffects, Unavailable, UserId};
 use pia_storage::schema::{accounts, passkeys};
@@ -34,7 +34,7 @@ impl SqlPasskeys {
         change: &FactorChange,
         new: &NewPasskey,
         most: usize,
-    ) -> Result<Added, DbError> {
+    ) -> Result<PasskeyAdded, DbError> {
         let (user, at) = (DbUid(change.user.0), DbInstant(change.at));
         let row = NewRow {
             id: DbUid(new.id.0),
@@ -46,20 +46,20 @@ impl SqlPasskeys {
             created_at: at,
         };
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        in_tx!(self.db, async |conn| -> Result<Added, DbError> {
+        in_tx!(self.db, async |conn| -> Result<PasskeyAdded, DbError> {
             if !conn.lock_session(change.claim(), change.at).await? {
-                return Ok(Added::SessionOver);
+                return Ok(PasskeyAdded::SessionOver);
             }
             let own = passkeys::table.filter(passkeys::user_id.eq(user));
             if own.count().get_result::<i64>(conn).await? >= most {
-                return Ok(Added::Full);
+                return Ok(PasskeyAdded::Full);
             }
             let insert = diesel::insert_into(passkeys::table).values(&row);
             if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
-                return Ok(Added::Known);
+                return Ok(PasskeyAdded::Known);
             }
             conn.end_other_sessions(&self.db, change).await?;
-            Ok(Added::Stored)
+            Ok(PasskeyAdded::Stored)
         })
     }
 
@@ -104,32 +104,32 @@ impl SqlPasskeys {
         })
     }
 
-    async fn note(&self, used: &PasskeyUse) -> Result<Used, DbError> {
+    async fn note(&self, used: &PasskeyUse) -> Result<TokenUse, DbError> {
         use passkeys::{blocked_at, counter, used_at};
         let new = i64::from(used.counter);
         let own = passkeys::table.find(DbUid(used.id.0));
         let own = own.filter(passkeys::user_id.eq(DbUid(used.user.0)));
         // One that does not count at all stays at zero.
         let beyond = counter.lt(new).or(counter.eq(0).and(counter.eq(new)));
-        in_tx!(self.db, async |conn| -> Result<Used, DbError> {
+        in_tx!(self.db, async |conn| -> Result<TokenUse, DbError> {
             if !conn.lock_account(used.user).await? {
-                return Ok(Used::Gone);
+                return Ok(TokenUse::Gone);
             }
             let note = diesel::update(own.filter(blocked_at.is_null()).filter(beyond))
                 .set((counter.eq(new), used_at.eq(DbInstant(used.at))));
             if note.execute(conn).await? == 1 {
                 conn.write_effects(&self.db, &used.effects).await?;
-                return Ok(Used::Noted);
+                return Ok(TokenUse::Noted);
             }
             if !diesel::select(exists(own)).get_result::<bool>(conn).await? {
-                return Ok(Used::Gone);
+                return Ok(TokenUse::Gone);
             }
             let block = diesel::update(own.filter(blocked_at.is_null()));
             if block.set(blocked_at.eq(DbInstant(used.at))).execute(conn).await? == 0 {
-                return Ok(Used::Blocked);
+                return Ok(TokenUse::Blocked);
             }
             conn.write_effects(&self.db, &used.if_rolled_back).await?;
-            Ok(Used::RolledBack)
+            Ok(TokenUse::RolledBack)
         })
     }
 
@@ -168,7 +168,7 @@ impl PasskeyStore for SqlPasskeys {
         change: FactorChange,
         new: NewPasskey,
         most: usize,
-    ) -> Result<Added, Unavailable> {
+    ) -> Result<PasskeyAdded, Unavailable> {
         Ok(self.put(&change, &new, most).await?)
     }
 
@@ -194,7 +194,7 @@ impl PasskeyStore for SqlPasskeys {
         Ok(self.alter(user, id, &change, &if_unblocked).await?)
     }
 
-    async fn sign_in(&self, used: PasskeyUse) -> Result<Used, Unavailable> {
+    async fn sign_in(&self, used: PasskeyUse) -> Result<TokenUse, Unavailable> {
         Ok(self.note(&used).await?)
     }
 }

@@ -15,11 +15,11 @@ use pia_storage::{Database, DbError, on_conn};
 
 /// Guesses at passwords in SQL.
 #[derive(Debug, Clone)]
-pub struct SqlGuesses {
+pub struct SqlPasswordThrottleStore {
     db: Database,
 }
 
-impl SqlGuesses {
+impl SqlPasswordThrottleStore {
     /// The guesses counted in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
@@ -107,7 +107,7 @@ impl SqlGuesses {
 }
 
 #[async_trait]
-impl PasswordThrottleStore for SqlGuesses {
+impl PasswordThrottleStore for SqlPasswordThrottleStore {
     async fn count(
         &self,
         who: &str,

@@ -2,7 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{AppAccess, MailedPurpose};
+use pia_identity::{AppAccess, EmailTokenPurpose};
 use pia_kernel::{ApiKeyId, Timestamp, UserId};
 use pia_storage::schema::{
     accounts, api_keys, app_passwords, factor_challenges, mailed_tokens, passkey_challenges,
@@ -54,7 +54,7 @@ macro_rules! password_writes {
 
             async fn forget_unfinished(&mut self, user: UserId) -> QueryResult<()> {
                 let user = DbUid(user.0);
-                let reset = mailed_tokens::purpose.eq(MailedPurpose::PasswordReset.name());
+                let reset = mailed_tokens::purpose.eq(EmailTokenPurpose::PasswordReset.name());
                 let resets =
                     mailed_tokens::table.filter(mailed_tokens::user_id.eq(user).and(reset));
                 diesel::delete(resets).execute(self).await?;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    ApiKeyRef, AppAccess, AppAccessRevoked, MailedPurpose, PasswordChange, PasswordReset,
+    ApiKeyRef, AppAccess, AppAccessRevoked, EmailTokenPurpose, PasswordChange, PasswordReset,
     PasswordStore,
 };
 use pia_kernel::Unavailable;
@@ -38,7 +38,7 @@ impl SqlPasswords {
             }
             let good = mailed_tokens::user_id
                 .eq(whose)
-                .and(mailed_tokens::purpose.eq(MailedPurpose::PasswordReset.name()))
+                .and(mailed_tokens::purpose.eq(EmailTokenPurpose::PasswordReset.name()))
                 .and(mailed_tokens::expires_at.gt(DbInstant(*at)));
             let good = mailed_tokens::table.find(token.0.to_vec()).filter(good);
             if diesel::delete(good).execute(conn).await? == 0 {

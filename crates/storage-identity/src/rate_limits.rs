@@ -8,7 +8,7 @@ use diesel::prelude::*;
 use diesel::query_dsl::methods::FilterDsl;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
-use pia_identity::{Quota, RateLimitOutcome, RateLimitStore};
+use pia_identity::{RateLimitOutcome, RateLimitStore, RateQuota};
 use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::attempts;
 use pia_storage::{Database, DbError, on_conn};
@@ -16,11 +16,11 @@ use pia_storage::{Database, DbError, on_conn};
 /// Budgets in SQL: of each bucket only the time is kept at which it is full
 /// again (GCRA's theoretical arrival time).
 #[derive(Debug, Clone)]
-pub struct SqlAttempts {
+pub struct SqlRateLimitStore {
     db: Database,
 }
 
-impl SqlAttempts {
+impl SqlRateLimitStore {
     /// The budgets kept in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
@@ -29,7 +29,7 @@ impl SqlAttempts {
     async fn count(
         &self,
         who: &str,
-        quota: Quota,
+        quota: RateQuota,
         now: Timestamp,
     ) -> Result<RateLimitOutcome, DbError> {
         let now = now.micros();
@@ -62,7 +62,7 @@ impl SqlAttempts {
         Ok(RateLimitOutcome::Wait(Duration::from_micros(wait.max(1))))
     }
 
-    async fn put_back(&self, who: &str, quota: Quota, now: Timestamp) -> Result<(), DbError> {
+    async fn put_back(&self, who: &str, quota: RateQuota, now: Timestamp) -> Result<(), DbError> {
         let bucket = FilterDsl::filter(
             attempts::table.find(who.to_owned()),
             attempts::tat_micros.gt(now.micros()),
@@ -80,17 +80,22 @@ impl SqlAttempts {
 }
 
 #[async_trait]
-impl RateLimitStore for SqlAttempts {
+impl RateLimitStore for SqlRateLimitStore {
     async fn attempt(
         &self,
         who: &str,
-        quota: Quota,
+        quota: RateQuota,
         now: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable> {
         Ok(self.count(who, quota, now).await?)
     }
 
-    async fn give_back(&self, who: &str, quota: Quota, now: Timestamp) -> Result<(), Unavailable> {
+    async fn give_back(
+        &self,
+        who: &str,
+        quota: RateQuota,
+        now: Timestamp,
+    ) -> Result<(), Unavailable> {
         Ok(self.put_back(who, quota, now).await?)
     }
 

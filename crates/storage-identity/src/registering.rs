@@ -3,7 +3,7 @@
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{NewAccount, NewMailedToken, Registered, Role};
+use pia_identity::{NewAccount, NewEmailToken, Registered, Role};
 use pia_kernel::{SideEffects, UserId};
 use pia_storage::schema::{accounts, invitations, mailed_tokens, provider_identities};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx};
@@ -99,7 +99,7 @@ struct IdentityRow {
 }
 
 impl TokenRow {
-    pub(crate) fn from_token(user: UserId, token: &NewMailedToken) -> Self {
+    pub(crate) fn from_token(user: UserId, token: &NewEmailToken) -> Self {
         Self {
             hash: token.hash.0.to_vec(),
             user_id: DbUid(user.0),

@@ -1,7 +1,7 @@
 //! Rows of `sessions`, as they begin, go on and are told.
 
 use diesel::prelude::*;
-use pia_identity::{Device, NewSession, PresentedToken, SessionEntry, TokenHash};
+use pia_identity::{NewSession, PresentedToken, SessionEntry, SignInDevice, TokenHash};
 use pia_kernel::SessionId;
 use pia_storage::schema::{refresh_tokens, sessions};
 use pia_storage::{DbInstant, DbUid};
@@ -114,7 +114,7 @@ impl From<ListRow> for SessionEntry {
             used_at: row.used_at.0,
             method: row.method,
             signed_in_from: row.signed_in_from,
-            device: Device {
+            device: SignInDevice {
                 device_id: row.device_id,
                 app_version: row.app_version,
                 os_version: row.os_version,

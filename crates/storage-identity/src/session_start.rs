@@ -4,7 +4,7 @@ mod postgres;
 mod sqlite;
 
 use diesel_async::pooled_connection::deadpool::Object;
-use pia_identity::{BeginEffects, Begun, NewSession};
+use pia_identity::{NewSession, SessionStartEffects, SessionStarted};
 use pia_kernel::SideEffects;
 use pia_storage::{AsyncPostgres, Conn, Database, DbError, RetryBackoff};
 
@@ -17,12 +17,12 @@ pub(crate) struct SessionStart {
     /// Side effects of the start.
     pub(crate) effects: SideEffects,
     /// Side effects of its consequences.
-    pub(crate) others: BeginEffects,
+    pub(crate) others: SessionStartEffects,
 }
 
 impl SessionStart {
     /// Stores all of it, if the sign-in is still good.
-    pub(crate) async fn store(&self, db: &Database) -> Result<Begun, DbError> {
+    pub(crate) async fn store(&self, db: &Database) -> Result<SessionStarted, DbError> {
         match db.writer().await? {
             Conn::Sqlite(mut conn) => {
                 let conn = &mut *conn;
@@ -37,7 +37,7 @@ impl SessionStart {
         &self,
         db: &Database,
         mut conn: Object<AsyncPostgres>,
-    ) -> Result<Begun, DbError> {
+    ) -> Result<SessionStarted, DbError> {
         let mut pauses = RetryBackoff::default();
         loop {
             match self.on_postgres(db, conn).await {

@@ -5,8 +5,8 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    BeginEffects, Begun, EndEffects, NewSession, PresentedToken, Revoked, Rotation, SessionEntry,
-    SessionRef, SessionStore, TokenHash,
+    EndEffects, NewSession, PresentedToken, Revoked, Rotation, SessionEntry, SessionRef,
+    SessionStartEffects, SessionStarted, SessionStore, TokenHash,
 };
 use pia_kernel::{Cursor, PageRequest, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, refresh_tokens as tokens, sessions};
@@ -195,8 +195,8 @@ impl SessionStore for SqlSessions {
         session: NewSession,
         most: usize,
         effects: SideEffects,
-        others: BeginEffects,
-    ) -> Result<Begun, Unavailable> {
+        others: SessionStartEffects,
+    ) -> Result<SessionStarted, Unavailable> {
         let beginning = SessionStart { new: session, most, effects, others };
         Ok(beginning.store(&self.db).await?)
     }

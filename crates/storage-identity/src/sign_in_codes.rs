@@ -5,7 +5,8 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Begun, CodeChallenge, CodeRedemption, NewSignInCode, ReplayEffects, SignInCodes, TokenHash,
+    CodeChallenge, CodeRedemption, NewSignInCode, ReplayEffects, SessionStarted, SignInCodes,
+    TokenHash,
 };
 use pia_kernel::{SessionId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::sign_in_codes::{self as codes, burned_at, expires_at, session_id};
@@ -34,19 +35,19 @@ impl SqlSignInCodes {
         Self { db }
     }
 
-    async fn add(&self, new: &NewSignInCode) -> Result<Begun, DbError> {
+    async fn add(&self, new: &NewSignInCode) -> Result<SessionStarted, DbError> {
         let row = (
             codes::hash.eq(new.hash.0.to_vec()),
             codes::user_id.eq(DbUid(new.user.0)),
             codes::challenge.eq(new.challenge.0.to_vec()),
             expires_at.eq(DbInstant(new.expires_at)),
         );
-        in_tx!(self.db, async |conn| -> Result<Begun, DbError> {
+        in_tx!(self.db, async |conn| -> Result<SessionStarted, DbError> {
             if !conn.lock_account(new.user).await? {
-                return Ok(Begun::Stale);
+                return Ok(SessionStarted::Stale);
             }
             diesel::insert_into(codes::table).values(&row).execute(conn).await?;
-            Ok(Begun::Done)
+            Ok(SessionStarted::Done)
         })
     }
 
@@ -112,7 +113,7 @@ impl SqlSignInCodes {
 
 #[async_trait]
 impl SignInCodes for SqlSignInCodes {
-    async fn put(&self, new: NewSignInCode) -> Result<Begun, Unavailable> {
+    async fn put(&self, new: NewSignInCode) -> Result<SessionStarted, Unavailable> {
         Ok(self.add(&new).await?)
     }
 

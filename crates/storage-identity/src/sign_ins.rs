@@ -5,7 +5,7 @@ use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Device, EndEffects, FailedSignIn, NewSession, SignInEntry, SignInLog, SignInOutcome,
+    EndEffects, FailedSignIn, NewSession, SignInDevice, SignInEntry, SignInLog, SignInOutcome,
 };
 use pia_kernel::{Cursor, PageRequest, SessionId, SignInId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, sign_ins};
@@ -109,7 +109,7 @@ pub(crate) struct SignInRow {
 }
 
 impl SignInRow {
-    fn new(user: UserId, at: Timestamp, device: Device, told: (&str, &str)) -> Self {
+    fn new(user: UserId, at: Timestamp, device: SignInDevice, told: (&str, &str)) -> Self {
         let (outcome, method) = told;
         Self {
             id: DbUid(SignInId::generate().0),
@@ -153,7 +153,7 @@ impl From<SignInRow> for SignInEntry {
             at: row.at.0,
             outcome: row.outcome,
             method: row.method,
-            device: Device {
+            device: SignInDevice {
                 device_id: row.device_id,
                 app_version: row.app_version,
                 os_version: row.os_version,

@@ -9,13 +9,13 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{Role, SignInOutcome};
 use pia_kernel::{
-    AccountErasure, Eraser, Erasure, RequestContext, SideEffects, Unavailable, UnverifiedAccounts,
-    UserId,
+    AccountErasure, Eraser, ErasureOutcome, RequestContext, SideEffects, Unavailable,
+    UnverifiedAccounts, UserId,
 };
 use pia_storage::schema::{accounts, locks, sessions, sign_ins};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
-use crate::forgetting::Forgets;
+use crate::forgetting::ForgetRows;
 
 /// The row of `locks` that is held by whoever changes how many accounts or
 /// administrators there are.
@@ -69,7 +69,7 @@ impl SqlEraser {
         &self,
         leaving: &AccountErasure,
         in_turn: bool,
-    ) -> Result<Option<Erasure>, DbError> {
+    ) -> Result<Option<ErasureOutcome>, DbError> {
         let user = DbUid(leaving.user.0);
         let letters = SideEffects { audit: Vec::new(), mail: leaving.effects.mail.clone() };
         let entries = SideEffects { audit: leaving.effects.audit.clone(), mail: Vec::new() };
@@ -77,7 +77,7 @@ impl SqlEraser {
             request: RequestContext::current().request,
             ..RequestContext::default()
         };
-        in_tx!(self.db, async |conn| -> Result<Option<Erasure>, DbError> {
+        in_tx!(self.db, async |conn| -> Result<Option<ErasureOutcome>, DbError> {
             conn.give_way().await?;
             if in_turn {
                 // So that of two administrators who leave at once the second
@@ -96,7 +96,7 @@ impl SqlEraser {
                 .await
                 .optional()?;
             let Some((role, email, deactivated)) = account else {
-                return Ok(Some(Erasure::Gone));
+                return Ok(Some(ErasureOutcome::Gone));
             };
             let live = sessions::expires_at.gt(DbInstant(leaving.at));
             let live = sessions::table
@@ -104,7 +104,7 @@ impl SqlEraser {
                 .filter(sessions::user_id.eq(user).and(live));
             let live = diesel::select(exists(live)).get_result::<bool>(conn).await?;
             if deactivated.is_some() || !live {
-                return Ok(Some(Erasure::SessionOver));
+                return Ok(Some(ErasureOutcome::SessionOver));
             }
             if role == Role::Admin.name() {
                 if !in_turn {
@@ -113,14 +113,14 @@ impl SqlEraser {
                 let other = accounts::role.eq(&role).and(accounts::id.ne(user));
                 let others = accounts::table.filter(other.and(accounts::deactivated_at.is_null()));
                 if !diesel::select(exists(others)).get_result::<bool>(conn).await? {
-                    return Ok(Some(Erasure::LastAdmin));
+                    return Ok(Some(ErasureOutcome::LastAdmin));
                 }
             }
 
             conn.forget(leaving.user, &email).await?;
             conn.write_effects(&self.db, &letters).await?;
             nameless.clone().scope(conn.write_effects(&self.db, &entries)).await?;
-            Ok(Some(Erasure::Erased))
+            Ok(Some(ErasureOutcome::Erased))
         })
     }
 
@@ -175,7 +175,7 @@ impl SqlEraser {
 
 #[async_trait]
 impl Eraser for SqlEraser {
-    async fn erase(&self, departure: AccountErasure) -> Result<Erasure, Unavailable> {
+    async fn erase(&self, departure: AccountErasure) -> Result<ErasureOutcome, Unavailable> {
         let mut tries = 0;
         let mut in_turn = false;
         let erasure = loop {
@@ -186,13 +186,13 @@ impl Eraser for SqlEraser {
                 Err(err) => return Err(err.into()),
             }
         };
-        if erasure == Erasure::Erased {
+        if erasure == ErasureOutcome::Erased {
             self.forgotten().await;
         }
         Ok(erasure)
     }
 
-    async fn erase_unclaimed(&self, unclaimed: UnverifiedAccounts) -> Result<u64, Unavailable> {
+    async fn erase_unverified(&self, unclaimed: UnverifiedAccounts) -> Result<u64, Unavailable> {
         let mut gone = 0;
         loop {
             let (some, before) = (self.unclaimed(&unclaimed).await?, gone);

@@ -13,10 +13,10 @@ use crate::pseudonym::pseudonym;
 
 /// A connection that can forget people.
 ///
-/// Inside one transaction: first [`give_way`](Forgets::give_way), then
-/// [`hold_writers`](Forgets::hold_writers), then the account's lock, and then
-/// [`forget`](Forgets::forget).
-pub(crate) trait Forgets {
+/// Inside one transaction: first [`give_way`](ForgetRows::give_way), then
+/// [`hold_writers`](ForgetRows::hold_writers), then the account's lock, and then
+/// [`forget`](ForgetRows::forget).
+pub(crate) trait ForgetRows {
     /// Gives up before anybody else does where this transaction and another
     /// wait for one another: a deletion can be tried again unnoticed.
     fn give_way(&mut self) -> impl Future<Output = QueryResult<()>> + Send;
@@ -38,7 +38,7 @@ pub(crate) trait Forgets {
 /// query in its bounds, so the one body is compiled twice, as in `on_conn!`.
 macro_rules! forgets {
     ($($conn:ty),*) => {$(
-        impl Forgets for $conn {
+        impl ForgetRows for $conn {
             async fn give_way(&mut self) -> QueryResult<()> {
                 self.bound_waits().await
             }

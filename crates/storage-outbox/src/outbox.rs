@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{MailId, Timestamp, Unavailable};
 use pia_outbox::{ClaimResult, ClaimToken, ClaimedEmail, Outbox, OutgoingEmail};
-use pia_sealing::OpenError;
+use pia_sealing::UnsealError;
 use pia_storage::schema::mails::{
     self, claimed_until, due_at, failed_at, failure, id, queued_at, sealed, tries,
 };
@@ -98,9 +98,9 @@ impl SqlOutbox {
                 let letter = letter(stored);
                 ClaimResult::Mail(Box::new(ClaimedEmail { claim, email: letter }))
             }
-            Err(OpenError::Unavailable(err)) => return Err(err.into()),
-            Err(OpenError::OtherKey(_)) => ClaimResult::Locked(claim),
-            Err(OpenError::Shredded | OpenError::Malformed | OpenError::Forged) => {
+            Err(UnsealError::Unavailable(err)) => return Err(err.into()),
+            Err(UnsealError::OtherKey(_)) => ClaimResult::Locked(claim),
+            Err(UnsealError::Shredded | UnsealError::Malformed | UnsealError::Forged) => {
                 ClaimResult::Ruined(claim)
             }
         })

@@ -11,7 +11,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{GroupId, SideEffects, Unavailable, UserId};
 use pia_policy::{
     Group, GroupAdded, GroupEntry, GroupName, GroupRemoved, GroupRenamed, GroupSettings,
-    GroupStore, MemberPut, SettingChange, SettingsChanged,
+    GroupStore, MemberMoved, SettingChange, SettingsChanged,
 };
 use pia_storage::schema::{accounts, group_settings, user_groups};
 use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
@@ -181,21 +181,21 @@ impl SqlGroups {
         user: UserId,
         group: GroupId,
         effects: &SideEffects,
-    ) -> Result<MemberPut, DbError> {
+    ) -> Result<MemberMoved, DbError> {
         let (account, to) = (accounts::table.find(DbUid(user.0)), DbUid(group.0));
-        in_tx!(self.db, async |conn| -> Result<MemberPut, DbError> {
+        in_tx!(self.db, async |conn| -> Result<MemberMoved, DbError> {
             // Before the account, so that the group is there until the commit.
             if !lock!(conn, to) {
-                return Ok(MemberPut::UnknownGroup);
+                return Ok(MemberMoved::UnknownGroup);
             }
             let elsewhere = account.filter(accounts::group_id.ne(to));
             let moved = diesel::update(elsewhere).set(accounts::group_id.eq(to));
             if moved.execute(conn).await? == 0 {
                 let there = diesel::select(exists(account)).get_result::<bool>(conn).await?;
-                return Ok(if there { MemberPut::Done } else { MemberPut::UnknownAccount });
+                return Ok(if there { MemberMoved::Done } else { MemberMoved::UnknownAccount });
             }
             conn.write_effects(&self.db, effects).await?;
-            Ok(MemberPut::Done)
+            Ok(MemberMoved::Done)
         })
     }
 }
@@ -264,7 +264,7 @@ impl GroupStore for SqlGroups {
         user: UserId,
         group: GroupId,
         effects: SideEffects,
-    ) -> Result<MemberPut, Unavailable> {
+    ) -> Result<MemberMoved, Unavailable> {
         Ok(self.shift(user, group, &effects).await?)
     }
 }

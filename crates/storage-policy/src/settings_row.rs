@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use diesel::prelude::*;
 use pia_kernel::GroupId;
-use pia_policy::{Credits, GroupSettings, Quota};
+use pia_policy::{GroupSettings, Quota, SpendingLimits};
 use pia_storage::schema::group_settings;
 use pia_storage::{DbError, DbUid};
 
@@ -33,7 +33,8 @@ impl SettingsRow {
     pub(crate) fn new(group: GroupId, settings: &GroupSettings) -> Result<Self, DbError> {
         let unwritable = |_no_such_text| DbError::Unreadable("group_settings");
         let quota = |it| settings.quotas.get(&it).copied();
-        let Credits { hourly, daily, weekly, group_daily, group_weekly, pool } = settings.credits;
+        let SpendingLimits { hourly, daily, weekly, group_daily, group_weekly, pool } =
+            settings.credits;
         Ok(Self {
             group_id: DbUid(group.0),
             knowledge_bases: quota(Quota::KnowledgeBases),
@@ -70,7 +71,7 @@ impl TryFrom<SettingsRow> for GroupSettings {
         let quotas = quotas.into_iter().filter_map(|(quota, limit)| Some((quota, limit?)));
         Ok(Self {
             quotas: quotas.collect(),
-            credits: Credits {
+            credits: SpendingLimits {
                 hourly: row.credits_hourly,
                 daily: row.credits_daily,
                 weekly: row.credits_weekly,

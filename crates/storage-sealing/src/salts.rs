@@ -20,7 +20,7 @@ impl SqlSalts {
         Self { db }
     }
 
-    async fn kept(&self, person: UserId) -> Result<Option<Salt>, DbError> {
+    async fn load_salt(&self, person: UserId) -> Result<Option<Salt>, DbError> {
         let salt = person_salts::table.find(DbUid(person.0)).select(person_salts::salt);
         let salt: Option<Vec<u8>> =
             on_conn!(self.db.reader(), |conn| salt.first(conn).await.optional()?);
@@ -47,14 +47,14 @@ impl SqlSalts {
 #[async_trait]
 impl SaltStore for SqlSalts {
     async fn salt(&self, person: UserId, fresh: Salt) -> Result<Option<Salt>, Unavailable> {
-        match self.kept(person).await? {
+        match self.load_salt(person).await? {
             Some(kept) => Ok(Some(kept)),
             None => Ok(self.put_down(person, &fresh).await?),
         }
     }
 
     async fn find(&self, person: UserId) -> Result<Option<Salt>, Unavailable> {
-        Ok(self.kept(person).await?)
+        Ok(self.load_salt(person).await?)
     }
 }
 

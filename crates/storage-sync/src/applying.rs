@@ -9,8 +9,8 @@ use pia_sealing::{PersonSeal, Sealer};
 use pia_storage::schema::sync_events;
 use pia_storage::{Database, DbError, DbInstant, DbUid, Ledger, TakeLedger, in_tx};
 use pia_sync::{
-    Applied, Changes, Channel, Conflict, Item, Key, MAX_CHANGES_PER_PUSH, Plan, Planner,
-    PushSettings, Refusal, StoredItem, SyncStore, Write,
+    Applied, Changes, Channel, Conflict, Item, ItemKey, ItemRejection, ItemWrite,
+    MAX_CHANGES_PER_PUSH, PushPlan, PushPlanner, PushSettings, StoredItem, SyncStore,
 };
 
 use crate::event_row::EventRow;
@@ -26,7 +26,7 @@ pub struct SqlSyncStore {
 }
 
 /// A push on its way to the rows.
-struct Applying<'a> {
+struct PushTransaction<'a> {
     user: UserId,
     changes: &'a Changes,
     digests: Vec<Vec<u8>>,
@@ -43,7 +43,7 @@ impl SqlSyncStore {
         Self { db, sealer }
     }
 
-    async fn write(&self, push: &Applying<'_>) -> Result<Applied, DbError> {
+    async fn write(&self, push: &PushTransaction<'_>) -> Result<Applied, DbError> {
         let (user, changes, named) = (push.user, push.changes, named(push.changes));
         in_tx!(self.db, async |conn| -> Result<Applied, DbError> {
             let Some(ledger) = conn.hold_ledger(user).await? else { return Ok(Applied::Gone) };
@@ -66,7 +66,7 @@ impl SqlSyncStore {
                 return Ok(Applied::OutOfStorage(storage));
             }
             if !plan.conflicts.is_empty() {
-                let told: Vec<Key> = plan.conflicts.iter().map(|it| it.key).collect();
+                let told: Vec<ItemKey> = plan.conflicts.iter().map(|it| it.key).collect();
                 let bodies = conn.bodies(user, &told).await?;
                 push.tell(&mut plan.conflicts, &bodies, &kept);
             }
@@ -104,7 +104,7 @@ impl SyncStore for SqlSyncStore {
     ) -> Result<Applied, Unavailable> {
         let Some(seal) = &self.sealer.seal_for(user).await? else { return Ok(Applied::Gone) };
         let digests = changes.items.iter().map(|it| seal.digest(it.body.as_bytes())).collect();
-        let push = Applying { user, changes: &changes, digests, settings, seal };
+        let push = PushTransaction { user, changes: &changes, digests, settings, seal };
         Ok(self.write(&push).await?)
     }
 }
@@ -115,20 +115,25 @@ struct Stamped {
     restamped: Vec<Restamped>,
 }
 
-impl Applying<'_> {
-    fn plan(&self, kept: &HashMap<Key, StoredItem>, fenced: &ReadOnlyIds, ledger: &Ledger) -> Plan {
-        let Changes { items, deletes, seen, deleted_at, device, .. } = self.changes;
+impl PushTransaction<'_> {
+    fn plan(
+        &self,
+        kept: &HashMap<ItemKey, StoredItem>,
+        fenced: &ReadOnlyIds,
+        ledger: &Ledger,
+    ) -> PushPlan {
+        let Changes { items, deletes, seen_up_to: seen, deleted_at, device, .. } = self.changes;
         let mut refused = Vec::new();
         let mut free = Vec::with_capacity(items.len());
         for (item, digest) in items.iter().zip(&self.digests) {
-            let Key { channel, id } = item.key;
+            let ItemKey { channel, id } = item.key;
             match channel {
                 // Of a device that has not heard of a reset: nobody has the key.
                 _ if item.encrypted && !ledger.encrypted && ledger.was_reset => {
-                    refused.push(Conflict::refused(item.key, Refusal::AccountPlain));
+                    refused.push(Conflict::refused(item.key, ItemRejection::AccountPlain));
                 }
                 Channel::Personas if fenced.personas.contains(&id) => {
-                    refused.push(Conflict::refused(item.key, Refusal::Managed));
+                    refused.push(Conflict::refused(item.key, ItemRejection::Managed));
                 }
                 // An older server may not know what a device has.
                 Channel::PluginPreferences if !fenced.plugins.contains(&id) => {}
@@ -137,7 +142,7 @@ impl Applying<'_> {
         }
         let (seen, deleted_at) = (*seen, *deleted_at);
         let (device, strategy) = (device.as_deref(), self.settings.strategy);
-        let planner = Planner { kept, seen, device, deleted_at, strategy };
+        let planner = PushPlanner { kept, seen_up_to: seen, device, deleted_at, strategy };
         let mut plan = planner.plan(free, deletes.clone());
         plan.conflicts.extend(refused);
         plan
@@ -169,8 +174,8 @@ impl Applying<'_> {
     fn tell(
         &self,
         conflicts: &mut [Conflict],
-        bodies: &HashMap<Key, Vec<u8>>,
-        kept: &HashMap<Key, StoredItem>,
+        bodies: &HashMap<ItemKey, Vec<u8>>,
+        kept: &HashMap<ItemKey, StoredItem>,
     ) {
         for conflict in conflicts.iter_mut().filter(|it| it.refusal.is_none()) {
             let key = conflict.key;
@@ -181,17 +186,17 @@ impl Applying<'_> {
         }
     }
 
-    fn stamped(&self, ledger: &Ledger, writes: Vec<Write>) -> Result<Stamped, DbError> {
+    fn stamped(&self, ledger: &Ledger, writes: Vec<ItemWrite>) -> Result<Stamped, DbError> {
         let mut stamped = Stamped { rows: Vec::with_capacity(writes.len()), restamped: Vec::new() };
         for (write, stamp) in writes.into_iter().zip(ledger.stamps(self.changes.now)) {
             match write {
-                Write::Put { item, digest } => {
+                ItemWrite::Put { item, digest } => {
                     stamped.rows.push(self.put(item, digest, stamp)?);
                 }
-                Write::Bury { key, changed_at, at } => {
+                ItemWrite::Tombstone { key, changed_at, at } => {
                     stamped.rows.push(ItemRow::buried(self.user, key, stamp, (changed_at, at)));
                 }
-                Write::Restamp { key, loser } => {
+                ItemWrite::Restamp { key, rejected_digest: loser } => {
                     stamped.restamped.push(Restamped { key, stamp, loser });
                 }
             }
@@ -220,7 +225,7 @@ impl Applying<'_> {
 
 fn named(changes: &Changes) -> Named {
     let keys = changes.items.iter().map(|it| it.key).chain(changes.deletes.iter().copied());
-    let keys: HashSet<Key> = keys.collect();
+    let keys: HashSet<ItemKey> = keys.collect();
     let channels: HashSet<i16> = keys.iter().map(|it| it.channel.code()).collect();
     let ids: HashSet<_> = keys.iter().map(|it| it.id).collect();
     let of = |channel| {
@@ -235,12 +240,12 @@ fn named(changes: &Changes) -> Named {
     }
 }
 
-fn growth(plan: &Plan, kept: &HashMap<Key, StoredItem>) -> Growth {
+fn growth(plan: &PushPlan, kept: &HashMap<ItemKey, StoredItem>) -> Growth {
     let growth = Channel::ALL.into_iter().map(|it| (it, plan.growth(it, kept)));
     growth.filter(|(_, more)| *more > 0).collect()
 }
 
 /// The stamp of the last write; the highest so far where there is none.
-fn last_stamp(ledger: &Ledger, plan: &Plan, now: Timestamp) -> Timestamp {
+fn last_stamp(ledger: &Ledger, plan: &PushPlan, now: Timestamp) -> Timestamp {
     ledger.stamps(now).take(plan.writes.len()).last().unwrap_or(ledger.last_stamp)
 }

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::sync_events;
 use pia_storage::{DbInstant, DbUid};
-use pia_sync::{Changes, Plan, SyncEvent, Write};
+use pia_sync::{Changes, ItemWrite, PushPlan, SyncEvent};
 use uuid::Uuid;
 
 /// Maximum length of a stored device name.
@@ -25,15 +25,16 @@ pub(crate) struct EventRow {
 }
 
 impl EventRow {
-    pub(crate) fn push(user: UserId, changes: &Changes, plan: &Plan) -> Self {
-        let writes = |wanted: fn(&Write) -> bool| count(plan.writes.iter().filter(|it| wanted(it)));
+    pub(crate) fn push(user: UserId, changes: &Changes, plan: &PushPlan) -> Self {
+        let writes =
+            |wanted: fn(&ItemWrite) -> bool| count(plan.writes.iter().filter(|it| wanted(it)));
         let refused = plan.conflicts.iter().filter(|it| it.refusal.is_some());
         let refused = refused.count() + changes.refused.len();
         let device = changes.device.as_deref();
         Self {
             device_id: device.map(|it| it.chars().take(MAX_DEVICE_CHARS).collect()),
-            stored: writes(|it| matches!(it, Write::Put { .. })),
-            deleted: writes(|it| matches!(it, Write::Bury { .. })),
+            stored: writes(|it| matches!(it, ItemWrite::Put { .. })),
+            deleted: writes(|it| matches!(it, ItemWrite::Tombstone { .. })),
             conflicts: count(plan.conflicts.iter().filter(|it| it.refusal.is_none())),
             refused: i32::try_from(refused).unwrap_or(i32::MAX),
             ..Self::plain(user, changes.now, "push")

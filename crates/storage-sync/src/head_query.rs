@@ -65,6 +65,6 @@ pub(crate) fn head_of(row: HeadRow) -> Head {
         group: group.0,
         catalogue: catalogue.unwrap_or_default(),
         preferences: preferences.map(|it| it.0),
-        awaited,
+        has_pending_devices: awaited,
     }
 }

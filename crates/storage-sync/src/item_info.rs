@@ -12,7 +12,7 @@ use pia_storage::{
     Database, DbError, DbInstant, DbUid, TakeLedger, WriteEffects, fresh_epoch, in_tx, on_conn,
     storage_use,
 };
-use pia_sync::{Channel, ChatHolding, ItemInfo, Key, SyncEvent, SyncHoldings};
+use pia_sync::{Channel, ChatInfo, ItemInfo, ItemKey, SyncAdminStore, SyncEvent};
 use uuid::Uuid;
 
 use crate::event_row::EventRow;
@@ -20,7 +20,7 @@ use crate::item_row::key;
 
 /// Looks at what people have, in SQL.
 #[derive(Debug, Clone)]
-pub struct SqlSyncHoldings {
+pub struct SqlSyncAdminStore {
     db: Database,
 }
 
@@ -37,7 +37,7 @@ struct ChatRow {
 
 type HoldingRow = (i16, DbUid, DbInstant, DbInstant, Option<DbInstant>, bool, i32);
 
-impl SqlSyncHoldings {
+impl SqlSyncAdminStore {
     /// Looks into `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
@@ -50,7 +50,7 @@ impl SqlSyncHoldings {
         let rows: Vec<(i16, i64, i64)> = on_conn!(self.db.reader(), |conn| all.load(conn).await?);
         let number = |it| u32::try_from(it).unwrap_or(u32::MAX);
         let told = |(code, all, deleted)| {
-            let kind = Channel::of_code(code).ok_or(DbError::Unreadable("sync_items.channel"))?;
+            let kind = Channel::from_code(code).ok_or(DbError::Unreadable("sync_items.channel"))?;
             Ok((kind, number(all - deleted), number(deleted)))
         };
         rows.into_iter().map(told).collect()
@@ -72,7 +72,7 @@ impl SqlSyncHoldings {
     async fn part(
         &self,
         user: UserId,
-        after: Option<Key>,
+        after: Option<ItemKey>,
         most: u32,
     ) -> Result<Vec<ItemInfo>, DbError> {
         use sync_items::{
@@ -161,7 +161,7 @@ impl SqlSyncHoldings {
 }
 
 #[async_trait]
-impl SyncHoldings for SqlSyncHoldings {
+impl SyncAdminStore for SqlSyncAdminStore {
     async fn counts(&self, user: UserId) -> Result<Vec<(Channel, u32, u32)>, Unavailable> {
         Ok(self.count(user).await?)
     }
@@ -174,7 +174,7 @@ impl SyncHoldings for SqlSyncHoldings {
     async fn all(
         &self,
         user: UserId,
-        after: Option<Key>,
+        after: Option<ItemKey>,
         most: u32,
     ) -> Result<Vec<ItemInfo>, Unavailable> {
         Ok(self.part(user, after, most).await?)
@@ -185,7 +185,7 @@ impl SyncHoldings for SqlSyncHoldings {
         user: UserId,
         after: Option<Uuid>,
         most: u32,
-    ) -> Result<Vec<ChatHolding>, Unavailable> {
+    ) -> Result<Vec<ChatInfo>, Unavailable> {
         let rows = self.chats_of(user, after, most).await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
@@ -208,7 +208,7 @@ impl SyncHoldings for SqlSyncHoldings {
     }
 }
 
-impl From<ChatRow> for ChatHolding {
+impl From<ChatRow> for ChatInfo {
     fn from(row: ChatRow) -> Self {
         Self {
             id: row.id.0,

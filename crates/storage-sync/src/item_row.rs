@@ -6,7 +6,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::sync_items;
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid};
-use pia_sync::{Channel, Key};
+use pia_sync::{Channel, ItemKey};
 
 /// PostgreSQL takes at most 65,535 values in one statement.
 const ROWS_AT_ONCE: usize = 65_535 / 12;
@@ -32,7 +32,7 @@ impl ItemRow {
     /// Returns the tombstone of a deleted item.
     pub(crate) fn buried(
         user: UserId,
-        key: Key,
+        key: ItemKey,
         stamp: Timestamp,
         (changed_at, at): (Timestamp, Timestamp),
     ) -> Self {
@@ -54,9 +54,9 @@ impl ItemRow {
 }
 
 /// The key of a row.
-pub(crate) fn key(channel: i16, id: DbUid) -> Result<Key, DbError> {
-    let channel = Channel::of_code(channel).ok_or(DbError::Unreadable("sync_items.channel"))?;
-    Ok(Key { channel, id: id.0 })
+pub(crate) fn key(channel: i16, id: DbUid) -> Result<ItemKey, DbError> {
+    let channel = Channel::from_code(channel).ok_or(DbError::Unreadable("sync_items.channel"))?;
+    Ok(ItemKey { channel, id: id.0 })
 }
 
 /// A connection that writes items in the place of what was there.

@@ -17,6 +17,6 @@ mod item_info;
 mod silences;
 
 pub use applying::SqlSyncStore;
-pub use item_info::SqlSyncHoldings;
+pub use item_info::SqlSyncAdminStore;
 pub use reading::SqlSyncReader;
-pub use silences::SqlSilences;
+pub use silences::SqlStampGaps;

@@ -15,7 +15,7 @@ const PIECE: usize = 64 * 1024;
 
 /// A page to which row after row is added. Each is opened as it comes, so that
 /// what is sealed and what is opened are never there together.
-pub(crate) struct PageMaking {
+pub(crate) struct PageBuilder {
     sealer: Sealer,
     user: UserId,
     room: PageLimit,
@@ -26,7 +26,7 @@ pub(crate) struct PageMaking {
     page: ItemPage,
 }
 
-impl PageMaking {
+impl PageBuilder {
     pub(crate) fn new(sealer: Sealer, user: UserId, room: PageLimit) -> Self {
         let (texts, page) = (Texts::default(), ItemPage::default());
         Self { sealer, user, room, seal: None, texts, count: 0, bytes: 0, page }
@@ -64,7 +64,7 @@ impl PageMaking {
     pub(crate) fn done(self) -> ItemPage {
         let Self { room, count, bytes, page, .. } = self;
         let cut = count >= u64::from(room.rows) || bytes >= room.bytes;
-        ItemPage { cut, ..page }
+        ItemPage { is_truncated: cut, ..page }
     }
 }
 

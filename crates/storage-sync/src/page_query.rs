@@ -14,7 +14,7 @@ use pia_kernel::{Timestamp, UserId};
 use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Uid};
 use pia_sync::{ItemPage, PageLimit};
 
-use crate::page_making::PageMaking;
+use crate::page_making::PageBuilder;
 
 /// Query of the changes after a stamp, up to the limit of rows or bytes. The
 /// index alone finds the limit; bodies are read only up to it.
@@ -51,7 +51,7 @@ impl PageQuery {
     pub(crate) fn there(
         self,
         conn: &mut SqliteConnection,
-        mut page: PageMaking,
+        mut page: PageBuilder,
     ) -> Result<ItemPage, DbError> {
         for row in RunQueryDsl::load_iter::<PageRow, DefaultLoadingMode>(self, conn)? {
             page.add(row?)?;
@@ -63,7 +63,7 @@ impl PageQuery {
     pub(crate) async fn stream(
         self,
         mut conn: &AsyncPostgres,
-        mut page: PageMaking,
+        mut page: PageBuilder,
     ) -> Result<ItemPage, DbError> {
         let mut rows = self.load_stream::<PageRow>(&mut conn).await?;
         while let Some(row) = rows.try_next().await? {

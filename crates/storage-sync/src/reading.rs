@@ -12,13 +12,13 @@ use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_sealing::Sealer;
 use pia_storage::schema::{person_salts, sync_items};
 use pia_storage::{AsyncPostgres, Conn, Database, DbError, DbInstant, DbUid, on_conn};
-use pia_sync::{Catalogue, Channel, Head, ItemPage, Key, PageLimit, SyncReader};
+use pia_sync::{Catalogue, Channel, Head, ItemKey, ItemPage, PageLimit, SyncReader};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::catalogue::catalogue_of;
 use crate::head_query::{head_of, head_query};
-use crate::page_making::{PageMaking, seal};
+use crate::page_making::{PageBuilder, seal};
 use crate::page_query::PageQuery;
 use crate::sealed_bodies;
 
@@ -97,8 +97,8 @@ impl SqlSyncReader {
         Ok(found.map(|it| it.0))
     }
 
-    fn page_of(&self, user: UserId, since: Timestamp, room: PageLimit) -> (PageQuery, PageMaking) {
-        let page = PageMaking::new(self.sealer.clone(), user, room);
+    fn page_of(&self, user: UserId, since: Timestamp, room: PageLimit) -> (PageQuery, PageBuilder) {
+        let page = PageBuilder::new(self.sealer.clone(), user, room);
         (PageQuery::new(user, since, room), page)
     }
 
@@ -116,7 +116,7 @@ impl SqlSyncReader {
         };
         let mut chosen = Vec::with_capacity(rows.len());
         for (id, body, _) in rows {
-            let key = Key { channel: Channel::PluginPreferences, id: id.0 };
+            let key = ItemKey { channel: Channel::PluginPreferences, id: id.0 };
             let opened = body.and_then(|it| sealed_bodies::open(&seal, key, &it));
             let Some(body) = opened else { continue };
             let preference: Option<Value> = serde_json::from_str(&body).ok();

@@ -1,30 +1,30 @@
 //! Bodies as they are kept: sealed for the row they stand in.
 
 use pia_kernel::Secret;
-use pia_sealing::{OpenError, PersonSeal, SealContext};
+use pia_sealing::{PersonSeal, SealContext, UnsealError};
 use pia_storage::DbError;
-use pia_sync::Key;
+use pia_sync::ItemKey;
 
 const PURPOSE: &str = "sync-item";
 
 /// Seals the body of an item.
-pub(crate) fn seal(with: &PersonSeal, key: Key, body: &str) -> Result<Vec<u8>, DbError> {
+pub(crate) fn seal(with: &PersonSeal, key: ItemKey, body: &str) -> Result<Vec<u8>, DbError> {
     Ok(with.seal(place(&row(key)), body.as_bytes())?)
 }
 
 /// Opens the body of an item, unless it was sealed under a master key that was
 /// given up: one such row must not keep all others from being told.
-pub(crate) fn open(with: &PersonSeal, key: Key, sealed: &[u8]) -> Option<String> {
+pub(crate) fn open(with: &PersonSeal, key: ItemKey, sealed: &[u8]) -> Option<String> {
     let opened = opened_body(key, with.open(place(&row(key)), sealed))?;
     String::from_utf8(opened).ok()
 }
 
 /// Opens a sealed body in its own memory.
-pub(crate) fn open_there(with: &PersonSeal, key: Key, sealed: Vec<u8>) -> Option<Vec<u8>> {
+pub(crate) fn open_there(with: &PersonSeal, key: ItemKey, sealed: Vec<u8>) -> Option<Vec<u8>> {
     opened_body(key, with.open_long(place(&row(key)), sealed))
 }
 
-fn opened_body(key: Key, opened: Result<Secret<Vec<u8>>, OpenError>) -> Option<Vec<u8>> {
+fn opened_body(key: ItemKey, opened: Result<Secret<Vec<u8>>, UnsealError>) -> Option<Vec<u8>> {
     if let Err(err) = &opened {
         let error = err as &dyn std::error::Error;
         let channel = key.channel.name();
@@ -33,7 +33,7 @@ fn opened_body(key: Key, opened: Result<Secret<Vec<u8>>, OpenError>) -> Option<V
     Some(opened.ok()?.reveal())
 }
 
-fn row(key: Key) -> Vec<u8> {
+fn row(key: ItemKey) -> Vec<u8> {
     [&key.channel.code().to_be_bytes()[..], key.id.as_bytes()].concat()
 }
 

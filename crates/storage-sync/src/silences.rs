@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::{accounts, ledgers, silences};
 use pia_storage::{Database, DbError, DbInstant, in_tx};
-use pia_sync::{Silences, StampGap};
+use pia_sync::{StampGap, StampGaps};
 
 use crate::head_query::latest;
 
@@ -16,11 +16,11 @@ const MAX_GAPS: i64 = 1_000;
 
 /// Keeps times in which nobody was given a stamp, in SQL.
 #[derive(Debug, Clone)]
-pub struct SqlSilences {
+pub struct SqlStampGaps {
     db: Database,
 }
 
-impl SqlSilences {
+impl SqlStampGaps {
     /// Keeps them in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
@@ -28,13 +28,13 @@ impl SqlSilences {
 
     /// Puts down that from the highest stamp there is until now nobody was given
     /// any, and gives all that were put down. Call it before anybody is served.
-    pub async fn end(&self, now: Timestamp) -> Result<Silences, Unavailable> {
+    pub async fn end(&self, now: Timestamp) -> Result<StampGaps, Unavailable> {
         Ok(self.put(now).await?)
     }
 
-    async fn put(&self, now: Timestamp) -> Result<Silences, DbError> {
+    async fn put(&self, now: Timestamp) -> Result<StampGaps, DbError> {
         use silences::{began_at, ended_at};
-        in_tx!(self.db, async |conn| -> Result<Silences, DbError> {
+        in_tx!(self.db, async |conn| -> Result<StampGaps, DbError> {
             let stamp: Option<DbInstant> =
                 ledgers::table.select(latest(ledgers::last_stamp)).first(conn).await?;
             // The first stamp that somebody's devices are told.
@@ -60,7 +60,7 @@ impl SqlSilences {
                 began_at: began.0,
                 ended_at: ended.0,
             };
-            Ok(Silences::new(rows.into_iter().map(told).collect()))
+            Ok(StampGaps::new(rows.into_iter().map(told).collect()))
         })
     }
 }

@@ -8,7 +8,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{managed_personas, plugins, sync_items};
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid};
-use pia_sync::{Channel, Key, StoredItem};
+use pia_sync::{Channel, ItemKey, StoredItem};
 use uuid::Uuid;
 
 use crate::item_row::key;
@@ -38,7 +38,7 @@ pub(crate) trait Statements {
         &mut self,
         user: UserId,
         named: &Named,
-    ) -> impl Future<Output = Result<HashMap<Key, StoredItem>, DbError>> + Send;
+    ) -> impl Future<Output = Result<HashMap<ItemKey, StoredItem>, DbError>> + Send;
 
     /// Loads the named items of the operator.
     fn fenced(
@@ -57,8 +57,8 @@ pub(crate) trait Statements {
     fn bodies(
         &mut self,
         user: UserId,
-        keys: &[Key],
-    ) -> impl Future<Output = Result<HashMap<Key, Vec<u8>>, DbError>> + Send;
+        keys: &[ItemKey],
+    ) -> impl Future<Output = Result<HashMap<ItemKey, Vec<u8>>, DbError>> + Send;
 
     /// Gives an item another place, and remembers what lost against it.
     fn restamp(
@@ -79,7 +79,7 @@ pub(crate) trait Statements {
 /// An item that stays, in another place.
 #[derive(Debug)]
 pub(crate) struct Restamped {
-    pub(crate) key: Key,
+    pub(crate) key: ItemKey,
     pub(crate) stamp: Timestamp,
     /// By which what lost against it is known again.
     pub(crate) loser: Vec<u8>,
@@ -107,7 +107,7 @@ macro_rules! statements {
                 &mut self,
                 user: UserId,
                 named: &Named,
-            ) -> Result<HashMap<Key, StoredItem>, DbError> {
+            ) -> Result<HashMap<ItemKey, StoredItem>, DbError> {
                 if named.ids.is_empty() {
                     return Ok(HashMap::new());
                 }
@@ -155,15 +155,15 @@ macro_rules! statements {
                     .select((sync_items::channel, count_star()))
                     .load::<(i16, i64)>(self)
                     .await?;
-                let named = |(code, count)| Some((Channel::of_code(code)?, count));
+                let named = |(code, count)| Some((Channel::from_code(code)?, count));
                 Ok(counts.into_iter().filter_map(named).collect())
             }
 
             async fn bodies(
                 &mut self,
                 user: UserId,
-                keys: &[Key],
-            ) -> Result<HashMap<Key, Vec<u8>>, DbError> {
+                keys: &[ItemKey],
+            ) -> Result<HashMap<ItemKey, Vec<u8>>, DbError> {
                 let ids: Vec<DbUid> = keys.iter().map(|it| DbUid(it.id)).collect();
                 let codes: Vec<i16> = Channel::ALL.iter().map(|it| it.code()).collect();
                 let rows = sync_items::table
@@ -221,7 +221,7 @@ macro_rules! statements {
 
 statements!(AsyncSqlite, AsyncPostgres);
 
-fn stored_item(row: KeptRow) -> Result<(Key, StoredItem), DbError> {
+fn stored_item(row: KeptRow) -> Result<(ItemKey, StoredItem), DbError> {
     let kept = StoredItem {
         stamp: row.stamp.0,
         changed_at: row.changed_at.0,
@@ -229,7 +229,7 @@ fn stored_item(row: KeptRow) -> Result<(Key, StoredItem), DbError> {
         encrypted: row.encrypted,
         digest: row.digest,
         device: row.device_id,
-        beaten: row.beaten,
+        last_rejected_digest: row.beaten,
         size: row.size.unsigned_abs(),
     };
     Ok((key(row.channel, row.id)?, kept))

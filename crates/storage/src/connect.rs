@@ -54,7 +54,7 @@ pub enum Synchronous {
 
 /// Operator's options for a database besides its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct DatabaseOptions {
     /// For SQLite.
     pub synchronous: Synchronous,
     /// The most connections to PostgreSQL; fewer if the connection string
@@ -66,7 +66,7 @@ pub struct Options {
     pub statement_timeout: Duration,
 }
 
-impl Default for Options {
+impl Default for DatabaseOptions {
     fn default() -> Self {
         Self {
             synchronous: Synchronous::Full,
@@ -78,7 +78,7 @@ impl Default for Options {
 
 /// Reasons why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum OpenDatabaseError {
     /// The file's folder is not there; it is never made.
     #[error("the folder `{}` does not exist", .0.display())]
     NoFolder(PathBuf),
@@ -99,14 +99,17 @@ pub enum OpenError {
     Connection(String),
 }
 
-impl OpenError {
+impl OpenDatabaseError {
     pub(crate) fn connection(err: impl Display) -> Self {
         Self::Connection(err.to_string())
     }
 }
 
 /// Opens no connection yet.
-pub(crate) fn sqlite(target: &SqliteTarget, options: Options) -> Result<Pools, OpenError> {
+pub(crate) fn sqlite(
+    target: &SqliteTarget,
+    options: DatabaseOptions,
+) -> Result<Pools, OpenDatabaseError> {
     let path = sqlite::prepare(&target.path)?;
     let synchronous = match options.synchronous {
         Synchronous::Full => "PRAGMA synchronous = FULL;",
@@ -124,7 +127,10 @@ pub(crate) fn sqlite(target: &SqliteTarget, options: Options) -> Result<Pools, O
 }
 
 /// Opens no connection yet.
-pub(crate) fn postgres(target: &PostgresTarget, options: Options) -> Result<Pools, OpenError> {
+pub(crate) fn postgres(
+    target: &PostgresTarget,
+    options: DatabaseOptions,
+) -> Result<Pools, OpenDatabaseError> {
     let most = target.most.map_or(usize::MAX, usize::from).min(options.max_connections).max(1);
     let limit = options.statement_timeout;
     Ok(Pools::Postgres(pool((most, limit), postgres_setup(Connector::new(target)?, limit))?))
@@ -176,7 +182,10 @@ fn postgres_limits(limit: Duration) -> String {
     )
 }
 
-fn pool<C>((size, wait): (usize, Duration), setup: SetupCallback<C>) -> Result<Pool<C>, OpenError>
+fn pool<C>(
+    (size, wait): (usize, Duration),
+    setup: SetupCallback<C>,
+) -> Result<Pool<C>, OpenDatabaseError>
 where
     C: PoolableConnection + 'static,
     AsyncDieselConnectionManager<C>: deadpool::managed::Manager,
@@ -193,7 +202,7 @@ where
         .wait_timeout(Some(wait))
         .runtime(deadpool::Runtime::Tokio1)
         .build()
-        .map_err(OpenError::connection)
+        .map_err(OpenDatabaseError::connection)
 }
 
 fn lost(err: impl Display) -> ConnectionError {

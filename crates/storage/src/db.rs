@@ -16,10 +16,10 @@ use pia_sealing::ServerSeal;
 use tokio::runtime::Handle;
 
 use crate::checkpoint::Log;
-use crate::connect::{self, OpenError, Options};
+use crate::connect::{self, DatabaseOptions, OpenDatabaseError};
 use crate::counters::CounterQueue;
 use crate::durability::Durability;
-use crate::target::{Provider, Target, TargetKind};
+use crate::target::{DatabaseKind, DatabaseTarget, TargetKind};
 use crate::{migrations, on_conn};
 
 /// A connection to SQLite, which works on threads that may block.
@@ -130,7 +130,10 @@ impl Database {
     ///
     /// Call it on the runtime that outlives all others: connections to
     /// PostgreSQL are driven there.
-    pub fn open(target: &Target, options: Options) -> Result<Self, OpenError> {
+    pub fn open(
+        target: &DatabaseTarget,
+        options: DatabaseOptions,
+    ) -> Result<Self, OpenDatabaseError> {
         let pools = match &target.0 {
             TargetKind::Sqlite(target) => connect::sqlite(target, options)?,
             TargetKind::Postgres(target) => connect::postgres(target, options)?,
@@ -165,10 +168,10 @@ impl Database {
     }
 
     /// Of which kind it is.
-    pub fn provider(&self) -> Provider {
+    pub fn provider(&self) -> DatabaseKind {
         match self.pools {
-            Pools::Sqlite { .. } => Provider::Sqlite,
-            Pools::Postgres(_) => Provider::Postgres,
+            Pools::Sqlite { .. } => DatabaseKind::Sqlite,
+            Pools::Postgres(_) => DatabaseKind::Postgres,
         }
     }
 

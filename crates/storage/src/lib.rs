@@ -35,7 +35,7 @@ pub mod schema;
 mod sql_types;
 
 pub use bulk::InsertAll;
-pub use connect::{OpenError, Options, Synchronous};
+pub use connect::{DatabaseOptions, OpenDatabaseError, Synchronous};
 pub use cte_batch::CteBatch;
 pub use db::{AsyncPostgres, AsyncSqlite, Conn, Database, DbError, NotReady};
 pub use effects::{AuditIdentity, AuditPart, EffectRows, StoredEmail, WriteEffects};
@@ -44,8 +44,8 @@ pub use migrations::migrate;
 pub use pipelined::Pipelined;
 pub use retry_backoff::RetryBackoff;
 pub use sql_types::{DbInstant, DbUid, Instant, Uid};
-pub use start::{StartError, Startup, migrate_only, start};
-pub use target::{Provider, Target, TargetError};
+pub use start::{Startup, StartupError, migrate_only, start};
+pub use target::{DatabaseKind, DatabaseTarget, TargetError};
 
 // The macros name it where they are used.
 #[doc(hidden)]

@@ -15,11 +15,11 @@ use diesel_async::AsyncPgConnection;
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
-use crate::connect::{OpenError, SQLITE_WRITES};
+use crate::connect::{OpenDatabaseError, SQLITE_WRITES};
 use crate::db::{Conn, Database, DbError};
 use crate::postgres::Connector;
-use crate::start::StartError;
-use crate::target::{Target, TargetKind};
+use crate::start::StartupError;
+use crate::target::{DatabaseTarget, TargetKind};
 use crate::{role_grants, sqlite};
 
 const SQLITE_MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
@@ -56,34 +56,35 @@ pub(crate) struct State {
 ///
 /// However many do so at once, each migration is applied once. A connection
 /// string to PostgreSQL must name a role that may create tables.
-pub async fn migrate(target: &Target) -> Result<Vec<String>, StartError> {
+pub async fn migrate(target: &DatabaseTarget) -> Result<Vec<String>, StartupError> {
     migrate_for(target, None).await
 }
 
 /// Applies migrations as [`migrate`] does, and lets `role` use the tables.
 pub(crate) async fn migrate_for(
-    target: &Target,
+    target: &DatabaseTarget,
     role: Option<&str>,
-) -> Result<Vec<String>, StartError> {
+) -> Result<Vec<String>, StartupError> {
     let applied = match &target.0 {
         TargetKind::Sqlite(target) => {
             let path = sqlite::prepare(&target.path)?;
             tokio::task::spawn_blocking(move || migrate_sqlite(&path)).await
         }
         TargetKind::Postgres(target) => {
-            let conn = Connector::new(target)?.connect().await.map_err(OpenError::connection)?;
+            let conn =
+                Connector::new(target)?.connect().await.map_err(OpenDatabaseError::connection)?;
             let role = role.filter(|it| target.user() != Some(*it)).map(str::to_owned);
             tokio::task::spawn_blocking(move || migrate_postgres(conn, role.as_deref())).await
         }
     };
-    applied.unwrap_or_else(|err| Err(StartError::migration(err)))
+    applied.unwrap_or_else(|err| Err(StartupError::migration(err)))
 }
 
 /// In one transaction: a database is never left half-way.
-fn migrate_sqlite(path: &str) -> Result<Vec<String>, StartError> {
+fn migrate_sqlite(path: &str) -> Result<Vec<String>, StartupError> {
     let pragmas = format!("{SQLITE_WRITES}{SQLITE_MIGRATES}");
     let mut conn = sqlite::open(path, &pragmas)
-        .map_err(|err| OpenError::File(path.into(), err.to_string()))?;
+        .map_err(|err| OpenDatabaseError::File(path.into(), err.to_string()))?;
     conn.immediate_transaction(|conn| {
         let applied = run(conn, SQLITE_MIGRATIONS)?;
         let dangling = sql::<BigInt>("(SELECT count(*) FROM pragma_foreign_key_check)");
@@ -92,17 +93,17 @@ fn migrate_sqlite(path: &str) -> Result<Vec<String>, StartError> {
             rows => Err(Failure::from(format!("{rows} rows would refer to nothing"))),
         }
     })
-    .map_err(StartError::migration)
+    .map_err(StartupError::migration)
 }
 
 fn migrate_postgres(
     conn: AsyncPgConnection,
     role: Option<&str>,
-) -> Result<Vec<String>, StartError> {
+) -> Result<Vec<String>, StartupError> {
     let mut conn = AsyncConnectionWrapper::<_>::from(conn);
     // The lock goes with the connection.
-    conn.batch_execute(POSTGRES_LOCK).map_err(StartError::migration)?;
-    let applied = run(&mut conn, POSTGRES_MIGRATIONS).map_err(StartError::migration)?;
+    conn.batch_execute(POSTGRES_LOCK).map_err(StartupError::migration)?;
+    let applied = run(&mut conn, POSTGRES_MIGRATIONS).map_err(StartupError::migration)?;
     if let Some(role) = role {
         role_grants::grant_table_access(&mut conn, role);
     }

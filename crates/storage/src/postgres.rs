@@ -12,7 +12,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::connect::OpenError;
+use crate::connect::OpenDatabaseError;
 use crate::postgres_target::PostgresTarget;
 use crate::tls::TlsMode;
 
@@ -33,7 +33,7 @@ struct Encrypted {
 
 impl Connector {
     /// Reads the root certificates that the target names.
-    pub(crate) fn new(target: &PostgresTarget) -> Result<Self, OpenError> {
+    pub(crate) fn new(target: &PostgresTarget) -> Result<Self, OpenDatabaseError> {
         let local = target.config.get_hosts().iter().all(|it| matches!(it, Host::Unix(_)));
         // A socket on this machine is never encrypted, whatever the mode.
         let client = if local { None } else { target.tls.client()? };

@@ -11,7 +11,7 @@ use diesel::result::Error::DatabaseError;
 use diesel::sqlite::SqliteConnection;
 use diesel::{Connection, ConnectionError, ConnectionResult};
 
-use crate::connect::OpenError;
+use crate::connect::OpenDatabaseError;
 
 /// Nobody but us reads what is in the file. SQLite gives the files beside it
 /// the same mode.
@@ -23,11 +23,11 @@ const APART: Duration = Duration::from_millis(20);
 
 /// Makes the file if it is missing, and tells what stands in the way of that.
 /// Answers its absolute path, which SQLite cannot take for anything else.
-pub(crate) fn prepare(path: &Path) -> Result<String, OpenError> {
-    let failed = |err: io::Error| OpenError::File(path.to_owned(), err.to_string());
+pub(crate) fn prepare(path: &Path) -> Result<String, OpenDatabaseError> {
+    let failed = |err: io::Error| OpenDatabaseError::File(path.to_owned(), err.to_string());
     let absolute: PathBuf = std::path::absolute(path).map_err(failed)?;
     if let Some(folder) = absolute.parent().filter(|it| !it.is_dir()) {
-        return Err(OpenError::NoFolder(folder.to_owned()));
+        return Err(OpenDatabaseError::NoFolder(folder.to_owned()));
     }
     let mut new = OpenOptions::new();
     match new.write(true).create_new(true).mode(OURS_ALONE).open(&absolute) {
@@ -42,10 +42,9 @@ pub(crate) fn prepare(path: &Path) -> Result<String, OpenError> {
         Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {}
         Err(err) => return Err(failed(err)),
     }
-    absolute
-        .into_os_string()
-        .into_string()
-        .map_err(|_path| OpenError::File(path.to_owned(), "its path is not valid UTF-8".to_owned()))
+    absolute.into_os_string().into_string().map_err(|_path| {
+        OpenDatabaseError::File(path.to_owned(), "its path is not valid UTF-8".to_owned())
+    })
 }
 
 /// A new connection, set up by `pragmas`. Blocks.

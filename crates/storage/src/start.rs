@@ -2,26 +2,26 @@
 
 use std::fmt::Display;
 
-use crate::connect::{OpenError, Options};
+use crate::connect::{DatabaseOptions, OpenDatabaseError};
 use crate::db::Database;
 use crate::migrations::{self, migrate_for};
-use crate::target::{Provider, Target, TargetKind};
+use crate::target::{DatabaseKind, DatabaseTarget, TargetKind};
 
 /// Settings of the database at the start.
 #[derive(Debug, Clone)]
 pub struct Startup {
     /// Database as every request uses it.
-    pub target: Target,
+    pub target: DatabaseTarget,
     /// Database with a role that may create tables; for PostgreSQL.
-    pub migration_target: Option<Target>,
+    pub migration_target: Option<DatabaseTarget>,
     /// Other options of the operator.
-    pub options: Options,
+    pub options: DatabaseOptions,
 }
 
 /// Reasons why the server cannot start with its database. Printed with the code
 /// by which operators look it up.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum StartupError {
     /// The tables are older than this version needs, and nobody said as whom
     /// they may be changed.
     #[error(
@@ -32,14 +32,14 @@ pub enum StartError {
     Pending(Vec<String>),
     /// The database cannot be opened.
     #[error("SVC-DB-002: the database cannot be opened: {0}")]
-    Open(#[from] OpenError),
+    Open(#[from] OpenDatabaseError),
     /// A migration failed. What was applied before it stays applied on
     /// PostgreSQL; on SQLite nothing was.
     #[error("SVC-DB-003: the database cannot be migrated: {0}")]
     Migration(String),
 }
 
-impl StartError {
+impl StartupError {
     pub(crate) fn migration(err: impl Display) -> Self {
         Self::Migration(err.to_string())
     }
@@ -55,19 +55,19 @@ impl StartError {
 /// each other while one replaces the other.
 ///
 /// Call it on the runtime that outlives all others.
-pub async fn start(startup: Startup) -> Result<Database, StartError> {
+pub async fn start(startup: Startup) -> Result<Database, StartupError> {
     let Startup { target, migration_target, options } = startup;
     match (target.provider(), &migration_target) {
-        (Provider::Sqlite, _) => drop(migrate_for(&target, None).await?),
-        (Provider::Postgres, Some(migrator)) => {
+        (DatabaseKind::Sqlite, _) => drop(migrate_for(&target, None).await?),
+        (DatabaseKind::Postgres, Some(migrator)) => {
             drop(migrate_for(migrator, role_of(&target)).await?);
         }
-        (Provider::Postgres, None) => {}
+        (DatabaseKind::Postgres, None) => {}
     }
     let db = Database::open(&target, options)?;
     let state = migrations::state(&db).await.map_err(opening)?;
     if !state.pending.is_empty() {
-        return Err(StartError::Pending(state.pending));
+        return Err(StartupError::Pending(state.pending));
     }
     if !state.unknown.is_empty() {
         let versions = state.unknown.join(", ");
@@ -79,16 +79,18 @@ pub async fn start(startup: Startup) -> Result<Database, StartError> {
 /// Brings the tables up to date and does nothing else, as the migration
 /// target's role if there is one. Answers the names of what was applied.
 pub async fn migrate_only(
-    target: &Target,
-    migration_target: Option<&Target>,
-) -> Result<Vec<String>, StartError> {
+    target: &DatabaseTarget,
+    migration_target: Option<&DatabaseTarget>,
+) -> Result<Vec<String>, StartupError> {
     match (target.provider(), migration_target) {
-        (Provider::Postgres, Some(migrator)) => migrate_for(migrator, role_of(target)).await,
-        (Provider::Postgres, None) | (Provider::Sqlite, _) => migrate_for(target, None).await,
+        (DatabaseKind::Postgres, Some(migrator)) => migrate_for(migrator, role_of(target)).await,
+        (DatabaseKind::Postgres, None) | (DatabaseKind::Sqlite, _) => {
+            migrate_for(target, None).await
+        }
     }
 }
 
-fn role_of(target: &Target) -> Option<&str> {
+fn role_of(target: &DatabaseTarget) -> Option<&str> {
     match &target.0 {
         TargetKind::Sqlite(_) => None,
         TargetKind::Postgres(target) => target.user(),
@@ -96,16 +98,16 @@ fn role_of(target: &Target) -> Option<&str> {
 }
 
 /// The reason alone: that the pool failed is no news to an operator.
-fn opening(err: crate::DbError) -> StartError {
+fn opening(err: crate::DbError) -> StartupError {
     use crate::DbError::{Abandoned, Batch, NoKey, Pool, Query, Sealing, Unreadable};
     use deadpool::managed::PoolError::Backend;
     use diesel_async::pooled_connection::PoolError::{ConnectionError, QueryError};
-    StartError::Open(match err {
-        Pool(Backend(ConnectionError(err))) => OpenError::connection(err),
-        Pool(Backend(QueryError(err))) | Query(err) => OpenError::connection(err),
-        Pool(err) => OpenError::connection(err),
+    StartupError::Open(match err {
+        Pool(Backend(ConnectionError(err))) => OpenDatabaseError::connection(err),
+        Pool(Backend(QueryError(err))) | Query(err) => OpenDatabaseError::connection(err),
+        Pool(err) => OpenDatabaseError::connection(err),
         err @ (Unreadable(_) | NoKey | Sealing(_) | Batch(_) | Abandoned) => {
-            OpenError::connection(err)
+            OpenDatabaseError::connection(err)
         }
     })
 }

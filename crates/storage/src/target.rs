@@ -10,14 +10,14 @@ const MAX_CONNECTION_STRING_BYTES: usize = 8 * 1024;
 
 /// The kinds of database that are built in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provider {
+pub enum DatabaseKind {
     /// A file beside the server.
     Sqlite,
     /// A server of its own.
     Postgres,
 }
 
-impl Provider {
+impl DatabaseKind {
     /// Its name in settings.
     pub fn name(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl Provider {
 
 /// One database, and how it is reached.
 #[derive(Clone, PartialEq)]
-pub struct Target(pub(crate) TargetKind);
+pub struct DatabaseTarget(pub(crate) TargetKind);
 
 #[derive(Clone, PartialEq)]
 pub(crate) enum TargetKind {
@@ -82,10 +82,10 @@ pub enum TargetError {
     SystemRootsUnnamed,
 }
 
-impl Target {
+impl DatabaseTarget {
     /// Understands a URL, libpq's `key=value` pairs, and the `Key=value;`
     /// pairs of .NET, for either provider.
-    pub fn parse(provider: Provider, text: &str) -> Result<Self, TargetError> {
+    pub fn parse(provider: DatabaseKind, text: &str) -> Result<Self, TargetError> {
         let text = text.trim();
         if text.is_empty() {
             return Err(TargetError::Empty);
@@ -94,22 +94,22 @@ impl Target {
             return Err(TargetError::TooLong);
         }
         Ok(Self(match provider {
-            Provider::Sqlite => TargetKind::Sqlite(SqliteTarget::parse(text)?),
-            Provider::Postgres => TargetKind::Postgres(Box::new(PostgresTarget::parse(text)?)),
+            DatabaseKind::Sqlite => TargetKind::Sqlite(SqliteTarget::parse(text)?),
+            DatabaseKind::Postgres => TargetKind::Postgres(Box::new(PostgresTarget::parse(text)?)),
         }))
     }
 
     /// Of which kind it is.
-    pub fn provider(&self) -> Provider {
+    pub fn provider(&self) -> DatabaseKind {
         match self.0 {
-            TargetKind::Sqlite(_) => Provider::Sqlite,
-            TargetKind::Postgres(_) => Provider::Postgres,
+            TargetKind::Sqlite(_) => DatabaseKind::Sqlite,
+            TargetKind::Postgres(_) => DatabaseKind::Postgres,
         }
     }
 }
 
 /// Without the password.
-impl fmt::Debug for Target {
+impl fmt::Debug for DatabaseTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             TargetKind::Sqlite(it) => fmt::Debug::fmt(it, f),
@@ -124,19 +124,19 @@ mod tests {
 
     #[test]
     fn a_provider_is_known_by_either_of_its_names_in_any_case() {
-        assert_eq!(Provider::named(" SQLite "), Some(Provider::Sqlite));
-        assert_eq!(Provider::named("PostgreSQL"), Some(Provider::Postgres));
-        assert_eq!(Provider::named("postgres"), Some(Provider::Postgres));
-        assert_eq!(Provider::named("mysql"), None);
+        assert_eq!(DatabaseKind::named(" SQLite "), Some(DatabaseKind::Sqlite));
+        assert_eq!(DatabaseKind::named("PostgreSQL"), Some(DatabaseKind::Postgres));
+        assert_eq!(DatabaseKind::named("postgres"), Some(DatabaseKind::Postgres));
+        assert_eq!(DatabaseKind::named("mysql"), None);
     }
 
     #[test]
     fn nothing_and_too_much_are_refused() {
         let long = format!("Host=db;Password={}", "x".repeat(MAX_CONNECTION_STRING_BYTES));
 
-        for provider in [Provider::Sqlite, Provider::Postgres] {
-            assert_eq!(Target::parse(provider, " \n"), Err(TargetError::Empty));
-            assert_eq!(Target::parse(provider, &long), Err(TargetError::TooLong));
+        for provider in [DatabaseKind::Sqlite, DatabaseKind::Postgres] {
+            assert_eq!(DatabaseTarget::parse(provider, " \n"), Err(TargetError::Empty));
+            assert_eq!(DatabaseTarget::parse(provider, &long), Err(TargetError::TooLong));
         }
     }
 }

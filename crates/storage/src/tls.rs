@@ -7,7 +7,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::connect::OpenError;
+use crate::connect::OpenDatabaseError;
 use crate::verifier::{Trust, Verifier};
 
 /// Required security of a connection.
@@ -44,7 +44,7 @@ pub(crate) struct TlsSettings {
 
 impl TlsSettings {
     /// Returns the configuration of rustls; nothing if TLS is not wanted.
-    pub(crate) fn client(&self) -> Result<Option<ClientConfig>, OpenError> {
+    pub(crate) fn client(&self) -> Result<Option<ClientConfig>, OpenDatabaseError> {
         let trust = match self.mode {
             TlsMode::Disable => return Ok(None),
             TlsMode::Prefer | TlsMode::Require => Trust::Anybody,
@@ -56,7 +56,7 @@ impl TlsSettings {
         let verifier = Verifier::new(trust, provider.signature_verification_algorithms);
         let client = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|err| OpenError::Tls(err.to_string()))?
+            .map_err(|err| OpenDatabaseError::Tls(err.to_string()))?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier))
             .with_no_client_auth();
@@ -75,7 +75,7 @@ pub(crate) struct Trusted {
 }
 
 impl Roots {
-    fn load(&self) -> Result<Trusted, OpenError> {
+    fn load(&self) -> Result<Trusted, OpenDatabaseError> {
         match self {
             Self::System => system(),
             Self::File(path) => file(path),
@@ -83,19 +83,19 @@ impl Roots {
     }
 }
 
-fn system() -> Result<Trusted, OpenError> {
+fn system() -> Result<Trusted, OpenDatabaseError> {
     let found = rustls_native_certs::load_native_certs();
     let mut store = RootCertStore::empty();
     let (added, _) = store.add_parsable_certificates(found.certs);
     if added == 0 {
         let why = found.errors.first().map_or_else(|| "there are none".into(), ToString::to_string);
-        return Err(OpenError::SystemRoots(why));
+        return Err(OpenDatabaseError::SystemRoots(why));
     }
     Ok(Trusted { store, named: Vec::new() })
 }
 
-fn file(path: &Path) -> Result<Trusted, OpenError> {
-    let failed = |why: String| OpenError::Roots(path.to_owned(), why);
+fn file(path: &Path) -> Result<Trusted, OpenDatabaseError> {
+    let failed = |why: String| OpenDatabaseError::Roots(path.to_owned(), why);
     let pem = std::fs::read(path).map_err(|err| failed(err.to_string()))?;
     let named: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     let named = named.map_err(|err| failed(err.to_string()))?;

@@ -5,41 +5,42 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use crate::item::Refusal;
+use crate::item::ItemRejection;
 
 const PAYLOAD: &str = "encryptedPayload";
 const WRAPPED: &str = "wrappedDek";
 /// The keys of both.
-pub(crate) const KEYS: [&str; 2] = [PAYLOAD, WRAPPED];
+pub(crate) const BLOB_KEYS: [&str; 2] = [PAYLOAD, WRAPPED];
 
 /// A nonce, what is encrypted, and a tag.
 const MIN_PAYLOAD_BYTES: usize = 12 + 1 + 16;
 /// A nonce, a key of 32 bytes, and a tag.
-const WRAPPED_KEY: usize = 12 + 32 + 16;
+const WRAPPED_KEY_BYTES: usize = 12 + 32 + 16;
 
-/// Returns whether an item is encrypted. One that is half so, or whose blobs no
-/// device could read, is refused: it would stop every device that gets it.
-pub(crate) fn check(fields: &Map<String, Value>) -> Result<bool, Refusal> {
+/// Returns whether an item is encrypted. An item that is only partly encrypted,
+/// or whose blobs no device could read, is rejected: it would block every
+/// device that receives it.
+pub(crate) fn check(fields: &Map<String, Value>) -> Result<bool, ItemRejection> {
     match (fields.get(PAYLOAD), fields.get(WRAPPED)) {
         (None, None) => Ok(false),
         (Some(payload), Some(wrapped)) => {
-            let payload = length(payload)?;
-            if payload < MIN_PAYLOAD_BYTES || length(wrapped)? != WRAPPED_KEY {
-                return Err(Refusal::InvalidBlobs);
+            let payload = decoded_length(payload)?;
+            if payload < MIN_PAYLOAD_BYTES || decoded_length(wrapped)? != WRAPPED_KEY_BYTES {
+                return Err(ItemRejection::InvalidBlobs);
             }
             Ok(true)
         }
-        (Some(_), None) | (None, Some(_)) => Err(Refusal::MissingBlobs),
+        (Some(_), None) | (None, Some(_)) => Err(ItemRejection::MissingBlobs),
     }
 }
 
-/// Returns the number of bytes a blob has.
-fn length(blob: &Value) -> Result<usize, Refusal> {
-    let text = blob.as_str().ok_or(Refusal::InvalidBlobs)?;
+/// Returns the decoded length of a blob in bytes.
+fn decoded_length(blob: &Value) -> Result<usize, ItemRejection> {
+    let text = blob.as_str().ok_or(ItemRejection::InvalidBlobs)?;
     if text.len() > crate::item::MAX_ITEM_BYTES {
-        return Err(Refusal::TooLarge);
+        return Err(ItemRejection::TooLarge);
     }
-    Ok(STANDARD.decode(text).map_err(|_err| Refusal::InvalidBlobs)?.len())
+    Ok(STANDARD.decode(text).map_err(|_err| ItemRejection::InvalidBlobs)?.len())
 }
 
 #[cfg(test)]
@@ -54,7 +55,7 @@ pub(crate) mod tests {
     pub(crate) const WRAPPED: &str =
         "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-    fn checked(fields: &Value) -> Result<bool, Refusal> {
+    fn checked(fields: &Value) -> Result<bool, ItemRejection> {
         check(fields.as_object().unwrap())
     }
 
@@ -67,7 +68,7 @@ pub(crate) mod tests {
         assert_eq!(checked(&json!({})), Ok(false));
         assert_eq!(checked(&blobs(PAYLOAD, WRAPPED)), Ok(true));
         for half in [json!({ "encryptedPayload": PAYLOAD }), json!({ "wrappedDek": WRAPPED })] {
-            assert_eq!(checked(&half), Err(Refusal::MissingBlobs));
+            assert_eq!(checked(&half), Err(ItemRejection::MissingBlobs));
         }
     }
 
@@ -82,9 +83,13 @@ pub(crate) mod tests {
             (PAYLOAD, PAYLOAD),
             (PAYLOAD, "AA AA"),
         ] {
-            assert_eq!(checked(&blobs(payload, wrapped)), Err(Refusal::InvalidBlobs), "{payload}");
+            assert_eq!(
+                checked(&blobs(payload, wrapped)),
+                Err(ItemRejection::InvalidBlobs),
+                "{payload}"
+            );
         }
-        assert_eq!(checked(&blobs(7, WRAPPED)), Err(Refusal::InvalidBlobs));
-        assert_eq!(checked(&blobs("A".repeat(1_400_004), WRAPPED)), Err(Refusal::TooLarge));
+        assert_eq!(checked(&blobs(7, WRAPPED)), Err(ItemRejection::InvalidBlobs));
+        assert_eq!(checked(&blobs("A".repeat(1_400_004), WRAPPED)), Err(ItemRejection::TooLarge));
     }
 }

@@ -39,7 +39,7 @@ pub enum Merge {
 
 /// Rules of a channel.
 #[derive(Debug)]
-pub struct Rules {
+pub struct ChannelRules {
     /// As it is called on the wire.
     pub name: &'static str,
     /// As it is called in the database, for ever.
@@ -48,12 +48,12 @@ pub struct Rules {
     pub merge: Merge,
     /// Keys that hold the time of an item's last change, the first that is
     /// there.
-    pub times: &'static [&'static str],
+    pub timestamp_fields: &'static [&'static str],
     /// Plaintext fields of an encrypted item, beside what is encrypted: all
     /// else belongs into the payload, and is stored nowhere else.
-    pub open: &'static [&'static str],
+    pub plaintext_fields: &'static [&'static str],
     /// Maximum number per account unless the operator configures another.
-    pub usual_limit: u32,
+    pub default_limit: u32,
 }
 
 const UPDATED: &[&str] = &["updatedAt", "createdAt"];
@@ -75,7 +75,7 @@ impl Channel {
     ];
 
     /// Returns its rules.
-    pub fn rules(self) -> &'static Rules {
+    pub fn rules(self) -> &'static ChannelRules {
         match self {
             Self::Templates => &TEMPLATES,
             Self::Personas => &PERSONAS,
@@ -102,36 +102,36 @@ impl Channel {
     }
 
     /// The one that is called so in the database.
-    pub fn of_code(code: i16) -> Option<Self> {
+    pub fn from_code(code: i16) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.code() == code)
     }
 
-    /// Returns whether there is no more than one item of it.
+    /// Returns whether the channel has at most one item.
     pub fn is_single(self) -> bool {
         self == Self::Settings
     }
 
-    /// Returns whether its items may be end-to-end encrypted.
+    /// Returns whether items of the channel may be end-to-end encrypted.
     pub fn may_be_encrypted(self) -> bool {
         self != Self::PluginPreferences
     }
 }
 
-static TEMPLATES: Rules = Rules {
+static TEMPLATES: ChannelRules = ChannelRules {
     name: "templates",
     code: 1,
     merge: Merge::LastWriteWins,
-    times: &["modifiedAt", "createdAt"],
-    open: &["id", "createdAt", "modifiedAt"],
-    usual_limit: 100,
+    timestamp_fields: &["modifiedAt", "createdAt"],
+    plaintext_fields: &["id", "createdAt", "modifiedAt"],
+    default_limit: 100,
 };
 
-static PERSONAS: Rules = Rules {
+static PERSONAS: ChannelRules = ChannelRules {
     name: "personas",
     code: 2,
     merge: Merge::LastWriteWins,
-    times: UPDATED,
-    open: &[
+    timestamp_fields: UPDATED,
+    plaintext_fields: &[
         "id",
         "archetype",
         "modelType",
@@ -144,89 +144,96 @@ static PERSONAS: Rules = Rules {
         "createdAt",
         "updatedAt",
     ],
-    usual_limit: 50,
+    default_limit: 50,
 };
 
-static PROVIDERS: Rules = Rules {
+static PROVIDERS: ChannelRules = ChannelRules {
     name: "providers",
     code: 3,
     merge: Merge::LastWriteWins,
-    times: UPDATED,
-    open: &["id", "createdAt", "updatedAt"],
-    usual_limit: 20,
+    timestamp_fields: UPDATED,
+    plaintext_fields: &["id", "createdAt", "updatedAt"],
+    default_limit: 20,
 };
 
-static SESSIONS: Rules = Rules {
+static SESSIONS: ChannelRules = ChannelRules {
     name: "sessions",
     code: 4,
     merge: Merge::AppendOnly,
-    times: &["createdAt"],
-    open: &["id", "createdAt"],
+    timestamp_fields: &["createdAt"],
+    plaintext_fields: &["id", "createdAt"],
     // Not refused beyond it: the oldest leave.
-    usual_limit: 10_000,
+    default_limit: 10_000,
 };
 
-static MEMORIES: Rules = Rules {
+static MEMORIES: ChannelRules = ChannelRules {
     name: "memories",
     code: 5,
     merge: Merge::LastWriteWins,
-    times: UPDATED,
-    open: &["id", "createdAt", "updatedAt", "lastAccessedAt"],
-    usual_limit: 500,
+    timestamp_fields: UPDATED,
+    plaintext_fields: &["id", "createdAt", "updatedAt", "lastAccessedAt"],
+    default_limit: 500,
 };
 
-static TASKS: Rules = Rules {
+static TASKS: ChannelRules = ChannelRules {
     name: "todos",
     code: 6,
     merge: Merge::LastWriteWins,
-    times: UPDATED,
-    open: &["id", "createdAt", "updatedAt", "sortOrder"],
-    usual_limit: 500,
+    timestamp_fields: UPDATED,
+    plaintext_fields: &["id", "createdAt", "updatedAt", "sortOrder"],
+    default_limit: 500,
 };
 
-static KANBAN_COLUMNS: Rules = Rules {
+static KANBAN_COLUMNS: ChannelRules = ChannelRules {
     name: "kanbanColumns",
     code: 7,
     merge: Merge::LastWriteWins,
-    times: UPDATED,
-    open: &["id", "sortOrder", "isDefaultView", "isClosedColumn", "createdAt", "updatedAt"],
-    usual_limit: 200,
+    timestamp_fields: UPDATED,
+    plaintext_fields: &[
+        "id",
+        "sortOrder",
+        "isDefaultView",
+        "isClosedColumn",
+        "createdAt",
+        "updatedAt",
+    ],
+    default_limit: 200,
 };
 
-static SCHEDULED_JOBS: Rules = Rules {
+static SCHEDULED_JOBS: ChannelRules = ChannelRules {
     name: "scheduledJobs",
     code: 8,
     merge: Merge::LastWriteWins,
-    times: UPDATED,
-    open: &["id", "ownerDeviceId", "createdAt", "updatedAt"],
-    usual_limit: 200,
+    timestamp_fields: UPDATED,
+    plaintext_fields: &["id", "ownerDeviceId", "createdAt", "updatedAt"],
+    default_limit: 200,
 };
 
-static RESEARCH_SESSIONS: Rules = Rules {
+static RESEARCH_SESSIONS: ChannelRules = ChannelRules {
     name: "researchSessions",
     code: 9,
     merge: Merge::LastWriteWins,
-    times: UPDATED,
-    open: &["id", "createdAt", "updatedAt", "completedAt"],
-    usual_limit: 500,
+    timestamp_fields: UPDATED,
+    plaintext_fields: &["id", "createdAt", "updatedAt", "completedAt"],
+    default_limit: 500,
 };
 
-static SETTINGS: Rules = Rules {
+static SETTINGS: ChannelRules = ChannelRules {
     name: "settings",
     code: 10,
     merge: Merge::LastWriteWins,
-    times: &["modifiedAt"],
-    open: &["modifiedAt"],
-    usual_limit: 1,
+    timestamp_fields: &["modifiedAt"],
+    plaintext_fields: &["modifiedAt"],
+    default_limit: 1,
 };
 
-static PLUGIN_PREFERENCES: Rules = Rules {
+static PLUGIN_PREFERENCES: ChannelRules = ChannelRules {
     name: "pluginPreferences",
     code: 11,
     merge: Merge::LastWriteWins,
-    times: &[],
-    open: &[],
-    usual_limit: 500,
+    timestamp_fields: &[],
+    plaintext_fields: &[],
+    default_limit: 500,
 };
 
 #[cfg(test)]
@@ -242,8 +249,8 @@ mod tests {
 
         assert_eq!((names.len(), codes.len()), (Channel::ALL.len(), Channel::ALL.len()));
         for channel in Channel::ALL {
-            assert_eq!(Channel::of_code(channel.code()), Some(channel));
+            assert_eq!(Channel::from_code(channel.code()), Some(channel));
         }
-        assert_eq!(Channel::of_code(0), None);
+        assert_eq!(Channel::from_code(0), None);
     }
 }

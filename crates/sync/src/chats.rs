@@ -5,8 +5,8 @@ mod document;
 mod fields;
 mod listing;
 mod messages;
-mod nulls;
 mod ports;
+mod strip_nulls;
 mod time_text;
 mod upload;
 mod verdict;
@@ -15,13 +15,13 @@ use std::sync::Arc;
 
 use pia_kernel::{Clock, LiveSetting, StorageUse, Unavailable, UserId};
 
-pub use document::{ChatViolation, NewChat, UnreadableChat};
-pub use listing::{ChatPage, ChatsPart, ChatsVersion, ListedChats, Unless};
+pub use document::{ChatViolation, NewChat, ParseChatError};
+pub use listing::{ChatListRequest, ChatPage, ChatsVersion, IfNoneMatch, ListedChats};
 #[cfg(test)]
 pub(crate) use ports::MockChatStore;
 pub use ports::{ChatStore, ChatWritten, StoredChat};
 pub use upload::{Upload, UploadError, UploadStatus, Uploaded};
-pub use verdict::{KeptChat, Verdict};
+pub use verdict::{ChatDecision, StoredChatState};
 
 /// Identifier of a chat. Devices generate it, and it is unique within its
 /// account: two accounts may have chats with one id.
@@ -38,13 +38,14 @@ impl std::fmt::Display for ChatId {
 /// Limits of what an account may store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChatLimits {
-    /// Number of chats.
+    /// Maximum number of chats.
     pub chats: u32,
-    /// Number of bytes, with all else, where their group says nothing of it.
+    /// Maximum number of bytes, including all other data, unless their group
+    /// sets it.
     pub storage: u64,
 }
 
-/// Outcome of storing a chat; each with the document that is stored now.
+/// Outcome of storing a chat, with the document that is stored now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PutChat {
     /// There was none with this id.
@@ -55,12 +56,12 @@ pub enum PutChat {
     Newer(StoredChat),
 }
 
-/// Reasons why a chat was not stored.
+/// Errors that prevent a chat from being stored.
 #[derive(Debug, thiserror::Error)]
 pub enum PutChatError {
     /// It is no chat, or has another id.
     #[error(transparent)]
-    Unreadable(#[from] UnreadableChat),
+    Unreadable(#[from] ParseChatError),
     /// The account takes only what is encrypted.
     #[error("the account is end-to-end encrypted")]
     E2eeRequired,
@@ -86,7 +87,7 @@ pub enum PutChatError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Reasons why a chat was not deleted.
+/// Errors that prevent a chat from being deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum DeleteChatError {
     /// The account was deleted since the gates let its owner pass.
@@ -97,7 +98,7 @@ pub enum DeleteChatError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Reasons why a chat is not told.
+/// Errors that prevent a chat from being returned.
 #[derive(Debug, thiserror::Error)]
 pub enum GetChatError {
     /// The user has no such chat, or has it no longer.
@@ -134,17 +135,21 @@ impl Chats {
         id: Option<ChatId>,
         document: impl AsRef<[u8]> + Send,
     ) -> Result<PutChat, PutChatError> {
-        let chat = NewChat::parse(document.as_ref())?.known_as(id)?;
+        let chat = NewChat::parse(document.as_ref())?.require_id(id)?;
         // It may be long, and what is stored of it was copied.
         drop(document);
-        self.keep(user, chat).await
+        self.store_chat(user, chat).await
     }
 
-    async fn keep(&self, user: UserId, chat: NewChat) -> Result<PutChat, PutChatError> {
+    async fn store_chat(&self, user: UserId, chat: NewChat) -> Result<PutChat, PutChatError> {
         let limits = *self.limits.get();
         match self.store.put(user, &chat, limits, self.clock.now()).await? {
-            ChatWritten::Created { created_at } => Ok(PutChat::Created(chat.dated(created_at))),
-            ChatWritten::Replaced { created_at } => Ok(PutChat::Replaced(chat.dated(created_at))),
+            ChatWritten::Created { created_at } => {
+                Ok(PutChat::Created(chat.append_created_at(created_at)))
+            }
+            ChatWritten::Replaced { created_at } => {
+                Ok(PutChat::Replaced(chat.append_created_at(created_at)))
+            }
             ChatWritten::Newer(stored) => Ok(PutChat::Newer(stored)),
             ChatWritten::Deleted => Err(PutChatError::Deleted),
             ChatWritten::Plain => Err(PutChatError::E2eeRequired),
@@ -172,8 +177,8 @@ impl Chats {
     pub async fn list(
         &self,
         user: UserId,
-        part: ChatsPart,
-        unless: Unless,
+        part: ChatListRequest,
+        unless: IfNoneMatch,
     ) -> Result<ListedChats, Unavailable> {
         self.store.list(user, part, unless).await
     }

@@ -1,6 +1,6 @@
 //! Conflicts that a device is told of besides the success of its push.
 
-use crate::item::{Key, Refusal};
+use crate::item::{ItemKey, ItemRejection};
 
 /// Winner of a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,23 +25,23 @@ impl Resolution {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     /// Item of the conflict.
-    pub key: Key,
+    pub key: ItemKey,
     /// Winner of the conflict.
     pub resolution: Resolution,
-    /// Reason why it was refused for itself, if it was.
-    pub refusal: Option<Refusal>,
+    /// Reason for the rejection, if the item was rejected on its own account.
+    pub refusal: Option<ItemRejection>,
     /// Stored version before the push, as devices get it.
     pub server_version: Option<String>,
 }
 
 impl Conflict {
     /// Two devices changed one thing.
-    pub fn resolved(key: Key, resolution: Resolution) -> Self {
+    pub fn resolved(key: ItemKey, resolution: Resolution) -> Self {
         Self { key, resolution, refusal: None, server_version: None }
     }
 
     /// An item is not kept for what it is.
-    pub fn refused(key: Key, refusal: Refusal) -> Self {
+    pub fn refused(key: ItemKey, refusal: ItemRejection) -> Self {
         let resolution = Resolution::ServerWins;
         Self { key, resolution, refusal: Some(refusal), server_version: None }
     }

@@ -15,7 +15,7 @@ pub const MAX_ITEM_BYTES: usize = 1_400_000;
 
 /// By which an item of a person is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
+pub struct ItemKey {
     /// Of which kind it is.
     pub channel: Channel,
     /// Its id, given by the device that made it.
@@ -25,7 +25,7 @@ pub struct Key {
 /// An item as a device sent it: the known keys of its channel, spelled as they
 /// are documented, and whatever else it had.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sent {
+pub struct ReceivedItem {
     /// Of which kind it is.
     pub channel: Channel,
     /// Its fields.
@@ -36,10 +36,10 @@ pub struct Sent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// By which it is known.
-    pub key: Key,
-    /// Time at which it was changed, by its device's clock.
+    pub key: ItemKey,
+    /// Time of the last change, by its device's clock.
     pub changed_at: Timestamp,
-    /// True if what matters of it is end-to-end encrypted.
+    /// True if the relevant parts of the item are end-to-end encrypted.
     pub encrypted: bool,
     /// It as a JSON object, as devices get it.
     pub body: String,
@@ -52,9 +52,9 @@ impl Item {
     }
 }
 
-/// Reasons why an item is not kept while others of its push are.
+/// Reasons for rejecting an item while others of its push are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ItemRejection {
     /// It lacks what an encrypted push must have.
     MissingBlobs,
     /// The encrypted parts are not base64, or cannot be what they should be.
@@ -74,7 +74,7 @@ pub enum Refusal {
     AccountPlain,
 }
 
-impl Refusal {
+impl ItemRejection {
     /// As it is told.
     pub fn name(self) -> &'static str {
         match self {
@@ -90,7 +90,7 @@ impl Refusal {
     }
 }
 
-impl Sent {
+impl ReceivedItem {
     /// Its id: its own, that of the only one there is, or nothing.
     pub fn id(&self) -> Option<Uuid> {
         if self.channel.is_single() {
@@ -118,30 +118,31 @@ impl Sent {
         id: Uuid,
         encrypted_push: bool,
         otherwise: Timestamp,
-    ) -> Result<Item, Refusal> {
+    ) -> Result<Item, ItemRejection> {
         let rules = self.channel.rules();
         let encrypted = blobs::check(&self.fields)?;
         if encrypted {
             self.fields.retain(|key, _| {
-                rules.open.contains(&key.as_str()) || blobs::KEYS.contains(&key.as_str())
+                rules.plaintext_fields.contains(&key.as_str())
+                    || blobs::BLOB_KEYS.contains(&key.as_str())
             });
         } else if encrypted_push && self.channel.may_be_encrypted() {
-            return Err(Refusal::MissingBlobs);
+            return Err(ItemRejection::MissingBlobs);
         } else {
             readable::check(self.channel, &self.fields)?;
             if self.channel == Channel::Personas {
                 personas::check(&self.fields)?;
             }
         }
-        let changed_at = rules.times.iter().find_map(|it| time(self.fields.get(*it)?));
+        let changed_at = rules.timestamp_fields.iter().find_map(|it| time(self.fields.get(*it)?));
         if !self.channel.is_single() && self.channel != Channel::PluginPreferences {
             self.fields.insert("id".to_owned(), id.to_string().into());
         }
         let body = Value::Object(self.fields).to_string();
         if body.len() > MAX_ITEM_BYTES {
-            return Err(Refusal::TooLarge);
+            return Err(ItemRejection::TooLarge);
         }
-        let key = Key { channel: self.channel, id };
+        let key = ItemKey { channel: self.channel, id };
         Ok(Item { key, changed_at: changed_at.unwrap_or(otherwise), encrypted, body })
     }
 }

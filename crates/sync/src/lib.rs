@@ -19,25 +19,27 @@ mod support;
 
 mod chats;
 
-pub use channel::{Channel, Merge, Rules};
+pub use channel::{Channel, ChannelRules, Merge};
 pub use chats::{
-    ChatId, ChatLimits, ChatPage, ChatStore, ChatViolation, ChatWritten, Chats, ChatsPart,
-    ChatsVersion, DeleteChatError, GetChatError, KeptChat, ListedChats, NewChat, PutChat,
-    PutChatError, StoredChat, Unless, UnreadableChat, Upload, UploadError, UploadStatus, Uploaded,
-    Verdict,
+    ChatDecision, ChatId, ChatLimits, ChatListRequest, ChatPage, ChatStore, ChatViolation,
+    ChatWritten, Chats, ChatsVersion, DeleteChatError, GetChatError, IfNoneMatch, ListedChats,
+    NewChat, ParseChatError, PutChat, PutChatError, StoredChat, StoredChatState, Upload,
+    UploadError, UploadStatus, Uploaded,
 };
 pub use conflict::{Conflict, Resolution};
-pub use item::{Item, Key, MAX_ITEM_BYTES, Refusal, Sent};
-pub use limits::Limits;
-pub use plan::{Plan, Planner, StoredItem, Strategy, Write};
+pub use item::{Item, ItemKey, ItemRejection, MAX_ITEM_BYTES, ReceivedItem};
+pub use limits::ItemLimits;
+pub use plan::{ConflictStrategy, ItemWrite, PushPlan, PushPlanner, StoredItem};
 pub use ports::{
-    Applied, Catalogue, Changes, ChatHolding, Head, ItemInfo, ItemPage, ManagedPersona, PageLimit,
-    PendingDevice, PendingDevices, Plugin, Policy, Row, SyncEvent, SyncHoldings, SyncReader,
+    Applied, Catalogue, Changes, ChatInfo, Head, ItemInfo, ItemPage, ManagedPersona, PageLimit,
+    PendingDevice, PendingDevices, Plugin, Policy, Row, SyncAdminStore, SyncEvent, SyncReader,
     SyncStore,
 };
 pub use pull::{
-    CatalogueSnapshot, MAX_PAGE_ROWS, PullError, PullRequest, PullState, Pulled, Pulling,
+    CatalogueSnapshot, MAX_PAGE_ROWS, PullError, PullRequest, PullService, PullState, Pulled,
 };
-pub use push::{Assigned, MAX_CHANGES_PER_PUSH, Push, PushError, PushSettings, Pushed, Pushing};
-pub use stamp_gap::{Silences, StampGap};
-pub use support::{Count, Support, SupportError, SyncStatus};
+pub use push::{
+    Assigned, MAX_CHANGES_PER_PUSH, Push, PushError, PushService, PushSettings, Pushed,
+};
+pub use stamp_gap::{StampGap, StampGaps};
+pub use support::{ItemCounts, Support, SupportError, SyncStatus};

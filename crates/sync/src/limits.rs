@@ -1,14 +1,14 @@
-//! Number of things of each kind a person may keep in step.
+//! Maximum numbers of synchronised items per user and channel.
 
 use std::collections::BTreeMap;
 
 use crate::channel::Channel;
 
-/// Number of things of each kind a person may keep in step.
+/// Maximum numbers of synchronised items per user and channel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Limits(BTreeMap<Channel, u32>);
+pub struct ItemLimits(BTreeMap<Channel, u32>);
 
-impl Limits {
+impl ItemLimits {
     /// Returns the limits with another one for this channel.
     #[must_use]
     pub fn with(mut self, channel: Channel, limit: u32) -> Self {
@@ -18,6 +18,6 @@ impl Limits {
 
     /// Returns the limit of a channel.
     pub fn limit(&self, channel: Channel) -> u32 {
-        self.0.get(&channel).copied().unwrap_or(channel.rules().usual_limit)
+        self.0.get(&channel).copied().unwrap_or(channel.rules().default_limit)
     }
 }

@@ -1,9 +1,9 @@
 //! Required fields of a persona, and their limits.
 
-use pia_kernel::characters;
+use pia_kernel::utf16_len;
 use serde_json::{Map, Value};
 
-use crate::item::Refusal;
+use crate::item::ItemRejection;
 
 /// The longest that each text may be, in UTF-16 code units.
 const MAX_FIELD_CHARS: [(&str, usize); 5] = [
@@ -17,13 +17,13 @@ const NEEDED: [&str; 2] = ["name", "systemPrompt"];
 const MAX_EXPERTISE: usize = 16;
 
 /// Refuses a persona that its devices could not have made.
-pub(crate) fn check(fields: &Map<String, Value>) -> Result<(), Refusal> {
+pub(crate) fn check(fields: &Map<String, Value>) -> Result<(), ItemRejection> {
     let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
     let lacking = NEEDED.iter().any(|it| text(it).trim().is_empty());
-    let too_long = MAX_FIELD_CHARS.iter().any(|(it, most)| characters(text(it)) > *most);
+    let too_long = MAX_FIELD_CHARS.iter().any(|(it, most)| utf16_len(text(it)) > *most);
     let expertise = fields.get("expertise").and_then(Value::as_array).map_or(0, Vec::len);
     if lacking || too_long || expertise > MAX_EXPERTISE {
-        return Err(Refusal::InvalidPersona);
+        return Err(ItemRejection::InvalidPersona);
     }
     Ok(())
 }
@@ -34,7 +34,7 @@ mod tests {
 
     use super::*;
 
-    fn with(key: &str, value: Value) -> Result<(), Refusal> {
+    fn with(key: &str, value: Value) -> Result<(), ItemRejection> {
         let mut persona = json!({ "name": "Ada", "systemPrompt": "Count." });
         persona[key] = value;
         check(persona.as_object().unwrap())
@@ -45,7 +45,7 @@ mod tests {
         assert_eq!(with("toolScope", 9.into()), Ok(()));
         for key in NEEDED {
             for nothing in [json!(null), json!(""), json!("  ")] {
-                assert_eq!(with(key, nothing), Err(Refusal::InvalidPersona), "{key}");
+                assert_eq!(with(key, nothing), Err(ItemRejection::InvalidPersona), "{key}");
             }
         }
     }
@@ -54,11 +54,14 @@ mod tests {
     fn each_text_is_as_long_as_its_limit_counted_in_utf_16() {
         for (key, most) in MAX_FIELD_CHARS {
             assert_eq!(with(key, "x".repeat(most).into()), Ok(()), "{key}");
-            assert_eq!(with(key, "x".repeat(most + 1).into()), Err(Refusal::InvalidPersona));
+            assert_eq!(with(key, "x".repeat(most + 1).into()), Err(ItemRejection::InvalidPersona));
             assert_eq!(with(key, "😀".repeat(most / 2).into()), Ok(()), "{key}");
-            assert_eq!(with(key, "😀".repeat(most / 2 + 1).into()), Err(Refusal::InvalidPersona));
+            assert_eq!(
+                with(key, "😀".repeat(most / 2 + 1).into()),
+                Err(ItemRejection::InvalidPersona)
+            );
         }
         assert_eq!(with("expertise", vec!["x"; 16].into()), Ok(()));
-        assert_eq!(with("expertise", vec!["x"; 17].into()), Err(Refusal::InvalidPersona));
+        assert_eq!(with("expertise", vec!["x"; 17].into()), Err(ItemRejection::InvalidPersona));
     }
 }

@@ -10,16 +10,16 @@ use uuid::Uuid;
 use crate::ports::{
     Catalogue, Head, ItemPage, PageLimit, PendingDevice, PendingDevices, SyncReader,
 };
-use crate::stamp_gap::{Silences, StampGap};
+use crate::stamp_gap::{StampGap, StampGaps};
 
 /// Approximate size of one response, in bytes, for a device that goes on
 /// asking.
-const PAGE_BYTES: u64 = 4_000_000;
-/// Number of items of all kinds together it holds then.
+const MAX_PAGE_BYTES: u64 = 4_000_000;
+/// Maximum number of items of all channels on such a page.
 pub const MAX_PAGE_ROWS: u32 = 500;
 /// Limit of a response for devices of before there were pages: they ask once,
 /// and take the response for all there is.
-const WHOLE: PageLimit = PageLimit { rows: 1_000_000, bytes: 64_000_000 };
+const UNPAGED_LIMIT: PageLimit = PageLimit { rows: 1_000_000, bytes: 64_000_000 };
 
 /// Request of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Pulled {
     pub page: ItemPage,
     /// After which stamp the device is to ask next.
     pub watermark: Timestamp,
-    /// True if there is more to be had at once.
+    /// True if more is available at once.
     pub has_more: bool,
     /// Latest version of the catalogue.
     pub catalogue_version: i64,
@@ -62,10 +62,10 @@ pub struct CatalogueSnapshot {
     /// Catalogue of the operator.
     pub catalogue: Catalogue,
     /// Plugins that the user turned on or off.
-    pub chosen: HashMap<Uuid, bool>,
+    pub plugin_preferences: HashMap<Uuid, bool>,
 }
 
-/// Reasons why a device is given nothing.
+/// Errors that prevent a pull from being answered.
 #[derive(Debug, thiserror::Error)]
 pub enum PullError {
     /// The account is gone.
@@ -78,15 +78,15 @@ pub enum PullError {
 
 /// Gives devices what changed.
 #[derive(Clone)]
-pub struct Pulling {
+pub struct PullService {
     reader: Arc<dyn SyncReader>,
     pending: Arc<dyn PendingDevices>,
-    silences: Silences,
+    silences: StampGaps,
 }
 
 /// Changes and catalogue for a device.
 #[derive(Default)]
-struct Found {
+struct PulledChanges {
     page: ItemPage,
     /// After which stamp it is to go on, and to send again what it changed
     /// since, if the one that it has is of before a restore.
@@ -99,9 +99,9 @@ impl PullRequest {
         silence.map_or(self.since, |it| it.began_at)
     }
 
-    fn room(&self) -> PageLimit {
+    fn page_limit(&self) -> PageLimit {
         let rows = self.limit.map(|it| it.clamp(1, MAX_PAGE_ROWS));
-        rows.map_or(WHOLE, |rows| PageLimit { rows, bytes: PAGE_BYTES })
+        rows.map_or(UNPAGED_LIMIT, |rows| PageLimit { rows, bytes: MAX_PAGE_BYTES })
     }
 }
 
@@ -135,19 +135,19 @@ impl PullState {
     }
 }
 
-impl Pulling {
+impl PullService {
     /// Reads from `reader`; which devices wait is told by `pending`, and which
     /// stamps were given by a server whose data was lost by `silences`.
     pub fn new(
         reader: Arc<dyn SyncReader>,
         pending: Arc<dyn PendingDevices>,
-        silences: Silences,
+        silences: StampGaps,
     ) -> Self {
         Self { reader, pending, silences }
     }
 
     /// Loads the state for a device that asks for changes after `since`.
-    pub async fn look(&self, user: UserId, since: Timestamp) -> Result<PullState, PullError> {
+    pub async fn pull_state(&self, user: UserId, since: Timestamp) -> Result<PullState, PullError> {
         let head = self.reader.head(user).await?.ok_or(PullError::Gone)?;
         Ok(PullState { head, since })
     }
@@ -164,11 +164,11 @@ impl Pulling {
         standing: &PullState,
     ) -> Result<Pulled, PullError> {
         if !standing.is_behind() {
-            return self.answer(user, ask, standing, Found::default()).await;
+            return self.answer(user, ask, standing, PulledChanges::default()).await;
         }
-        let silence = self.silence(ask);
-        let page = self.reader.page(user, ask.start(silence), ask.room()).await?;
-        let found = self.found(user, ask, silence, page).await?;
+        let silence = self.find_gap(ask);
+        let page = self.reader.page(user, ask.start(silence), ask.page_limit()).await?;
+        let found = self.resolve_gap(user, ask, silence, page).await?;
         self.answer(user, ask, standing, found).await
     }
 
@@ -178,16 +178,16 @@ impl Pulling {
         user: UserId,
         ask: &PullRequest,
     ) -> Result<(PullState, Pulled), PullError> {
-        let silence = self.silence(ask);
-        let read = self.reader.head_and_page(user, ask.start(silence), ask.room()).await?;
+        let silence = self.find_gap(ask);
+        let read = self.reader.head_and_page(user, ask.start(silence), ask.page_limit()).await?;
         let (head, page) = read.ok_or(PullError::Gone)?;
         let standing = PullState { head, since: ask.since };
         // What was written after the look comes next time: a device that has
         // seen more than there was is told so.
         let found = if standing.is_behind() {
-            self.found(user, ask, silence, page).await?
+            self.resolve_gap(user, ask, silence, page).await?
         } else {
-            Found::default()
+            PulledChanges::default()
         };
         let pulled = self.answer(user, ask, &standing, found).await?;
         Ok((standing, pulled))
@@ -195,31 +195,31 @@ impl Pulling {
 
     /// The silence that a device's stamp is of. One that knows no pages asks with
     /// its own time, and with no stamp.
-    fn silence(&self, ask: &PullRequest) -> Option<StampGap> {
-        ask.limit.and_then(|_| self.silences.around(ask.since))
+    fn find_gap(&self, ask: &PullRequest) -> Option<StampGap> {
+        ask.limit.and_then(|_| self.silences.containing(ask.since))
     }
 
     /// Finds out what a page tells that was read from the beginning of a gap. A
     /// device is to go on after the last row of its account from before. Where
     /// an instance wrote on while another started, it may have been no gap for
     /// this account, whose devices have stamps of it by right.
-    async fn found(
+    async fn resolve_gap(
         &self,
         user: UserId,
         ask: &PullRequest,
         silence: Option<StampGap>,
         page: ItemPage,
-    ) -> Result<Found, Unavailable> {
+    ) -> Result<PulledChanges, Unavailable> {
         let broken = |it: &StampGap| page.rows.first().is_some_and(|row| row.stamp < it.ended_at);
         Ok(match silence {
-            None => Found { page, resent_from: None },
+            None => PulledChanges { page, resent_from: None },
             Some(it) if broken(&it) => {
-                let page = self.reader.page(user, ask.since, ask.room()).await?;
-                Found { page, resent_from: None }
+                let page = self.reader.page(user, ask.since, ask.page_limit()).await?;
+                PulledChanges { page, resent_from: None }
             }
             Some(it) => {
                 let known = self.reader.last_until(user, it.began_at).await?;
-                Found { page, resent_from: Some(known.unwrap_or(it.began_at)) }
+                PulledChanges { page, resent_from: Some(known.unwrap_or(it.began_at)) }
             }
         })
     }
@@ -229,41 +229,45 @@ impl Pulling {
         user: UserId,
         ask: &PullRequest,
         standing: &PullState,
-        Found { page, resent_from }: Found,
+        PulledChanges { page, resent_from }: PulledChanges,
     ) -> Result<Pulled, PullError> {
         let catalogue_version = standing.catalogue_version();
         let catalogue = if ask.catalogue == Some(catalogue_version) {
             None
         } else {
-            Some(self.offer(user, &standing.head).await?)
+            Some(self.catalogue_snapshot(user, &standing.head).await?)
         };
-        let pending = if standing.head.awaited {
+        let pending = if standing.head.has_pending_devices {
             self.pending.waiting_devices(user).await?
         } else {
             Vec::new()
         };
         let (watermark, has_more) = match resent_from {
             Some(stamp) => (stamp, false),
-            None => next(standing.head.last_stamp, &page),
+            None => next_watermark(standing.head.last_stamp, &page),
         };
         Ok(Pulled { page, watermark, has_more, catalogue_version, catalogue, pending })
     }
 
-    async fn offer(&self, user: UserId, head: &Head) -> Result<CatalogueSnapshot, Unavailable> {
+    async fn catalogue_snapshot(
+        &self,
+        user: UserId,
+        head: &Head,
+    ) -> Result<CatalogueSnapshot, Unavailable> {
         let catalogue = self.reader.catalogue(head.group, head.catalogue).await?;
         let chosen = match head.preferences {
             Some(_) => self.reader.preferences(user).await?.into_iter().collect(),
             None => HashMap::new(),
         };
-        Ok(CatalogueSnapshot { catalogue, chosen })
+        Ok(CatalogueSnapshot { catalogue, plugin_preferences: chosen })
     }
 }
 
 /// After which stamp to ask next, and whether to do so at once. Where nothing
 /// is newer that is the highest there is: a device that has seen a higher one
 /// saw what this server has lost, and is to send it again.
-fn next(known: Timestamp, page: &ItemPage) -> (Timestamp, bool) {
-    match (page.up_to, page.cut) {
+fn next_watermark(known: Timestamp, page: &ItemPage) -> (Timestamp, bool) {
+    match (page.up_to, page.is_truncated) {
         (Some(up_to), true) => (up_to, true),
         // What was written since the look is part of the page.
         (Some(up_to), false) => (up_to.max(known), false),

@@ -7,9 +7,9 @@ use uuid::Uuid;
 
 use crate::channel::Channel;
 use crate::conflict::Conflict;
-use crate::item::{Item, Key, Sent};
-use crate::limits::Limits;
-use crate::plan::Strategy;
+use crate::item::{Item, ItemKey, ReceivedItem};
+use crate::limits::ItemLimits;
+use crate::plan::ConflictStrategy;
 use crate::ports::{Applied, Changes, SyncStore};
 
 /// Maximum number of changes in one push, deletions included. That is more than
@@ -24,18 +24,18 @@ pub struct Push {
     /// Time at which it was sent, by the device's clock.
     pub sent_at: Option<Timestamp>,
     /// Up to which stamp the device had seen everything.
-    pub seen: Option<Timestamp>,
+    pub seen_up_to: Option<Timestamp>,
     /// Device, if it named itself.
     pub device: Option<String>,
     /// True if all of it is end-to-end encrypted.
     pub encrypted: bool,
     /// Changed items.
-    pub items: Vec<Sent>,
+    pub items: Vec<ReceivedItem>,
     /// Deleted items.
-    pub deletes: Vec<Key>,
+    pub deletes: Vec<ItemKey>,
 }
 
-/// Outcome of a push.
+/// Result of a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pushed {
     /// The stamp of the last of it, or when nothing was written the person's
@@ -52,12 +52,12 @@ pub struct Pushed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Assigned {
     /// To what.
-    pub key: Key,
+    pub key: ItemKey,
     /// The how manieth of its channel it was in the push, from 0.
     pub index: usize,
 }
 
-/// Reasons why nothing of a push was taken.
+/// Errors that prevent all of a push from being accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
     /// The account takes only what is end-to-end encrypted.
@@ -89,7 +89,7 @@ pub enum PushError {
 
 /// Takes what devices changed.
 #[derive(Clone)]
-pub struct Pushing {
+pub struct PushService {
     store: Arc<dyn SyncStore>,
     settings: LiveSetting<PushSettings>,
     clock: Arc<dyn Clock>,
@@ -99,20 +99,24 @@ pub struct Pushing {
 #[derive(Debug, Clone)]
 pub struct PushSettings {
     /// Maximum number of items per channel.
-    pub limits: Limits,
-    /// Number of bytes a person may store whose group says nothing of it.
+    pub limits: ItemLimits,
+    /// Maximum number of bytes per user unless their group sets it.
     pub max_storage: u64,
     /// Winner where two devices changed one item.
-    pub strategy: Strategy,
+    pub strategy: ConflictStrategy,
 }
 
 impl Default for PushSettings {
     fn default() -> Self {
-        Self { limits: Limits::default(), max_storage: 1 << 30, strategy: Strategy::default() }
+        Self {
+            limits: ItemLimits::default(),
+            max_storage: 1 << 30,
+            strategy: ConflictStrategy::default(),
+        }
     }
 }
 
-impl Pushing {
+impl PushService {
     /// Keeps what is pushed in `store`.
     pub fn new(
         store: Arc<dyn SyncStore>,
@@ -134,12 +138,12 @@ impl Pushing {
         let (now, settings) = (self.clock.now(), self.settings.get());
         // A device whose clock is fast must not win for ever.
         let sent_at = push.sent_at.unwrap_or(now).min(now);
-        let sorted = Sorted::new(user, push.items, push.encrypted, sent_at);
+        let sorted = ValidatedItems::new(user, push.items, push.encrypted, sent_at);
         let changes = Changes {
             encrypted: push.encrypted,
             items: sorted.items,
             deletes: push.deletes,
-            seen: push.seen,
+            seen_up_to: push.seen_up_to,
             deleted_at: sent_at,
             device: push.device,
             refused: sorted.refused,
@@ -161,14 +165,14 @@ impl Pushing {
 
 /// The items of a push: those that may be kept, and those that may not.
 #[derive(Default)]
-struct Sorted {
+struct ValidatedItems {
     items: Vec<Item>,
     refused: Vec<Conflict>,
     assigned: Vec<Assigned>,
 }
 
-impl Sorted {
-    fn new(user: UserId, items: Vec<Sent>, encrypted: bool, sent_at: Timestamp) -> Self {
+impl ValidatedItems {
+    fn new(user: UserId, items: Vec<ReceivedItem>, encrypted: bool, sent_at: Timestamp) -> Self {
         let mut sorted = Self::default();
         let mut counts = std::collections::HashMap::<Channel, usize>::new();
         for sent in items {
@@ -178,15 +182,21 @@ impl Sorted {
             let (channel, id) = (sent.channel, sent.id());
             let id = id.unwrap_or_else(|| {
                 let id = sent.derived_id(user);
-                sorted.assigned.push(Assigned { key: Key { channel, id }, index });
+                sorted.assigned.push(Assigned { key: ItemKey { channel, id }, index });
                 id
             });
-            sorted.sort(sent, Key { channel, id }, encrypted, sent_at);
+            sorted.validate_item(sent, ItemKey { channel, id }, encrypted, sent_at);
         }
         sorted
     }
 
-    fn sort(&mut self, sent: Sent, key: Key, encrypted: bool, sent_at: Timestamp) {
+    fn validate_item(
+        &mut self,
+        sent: ReceivedItem,
+        key: ItemKey,
+        encrypted: bool,
+        sent_at: Timestamp,
+    ) {
         let id: Uuid = key.id;
         match sent.into_item(id, encrypted, sent_at) {
             Ok(item) => self.items.push(item),

@@ -4,34 +4,34 @@
 use serde_json::{Map, Value};
 
 use crate::channel::Channel;
-use crate::item::Refusal;
+use crate::item::ItemRejection;
 
 /// Maximum nesting of an item. Devices read 64 levels, of which the response
 /// around it takes some.
-const DEEPEST: usize = 60;
+const MAX_DEPTH: usize = 60;
 /// Settings that name modes by their numbers.
-const BY_MODE: [&str; 2] = ["modeProviderDefaults", "modePersonaDefaults"];
+const MODE_KEYED_SETTINGS: [&str; 2] = ["modeProviderDefaults", "modePersonaDefaults"];
 
 /// Refuses an item that is not encrypted and that some device could not read.
-pub(crate) fn check(channel: Channel, fields: &Map<String, Value>) -> Result<(), Refusal> {
+pub(crate) fn check(channel: Channel, fields: &Map<String, Value>) -> Result<(), ItemRejection> {
     // The item itself is the first level.
-    if fields.values().any(|it| is_deeper(it, DEEPEST - 1)) {
-        return Err(Refusal::TooDeep);
+    if fields.values().any(|it| is_deeper(it, MAX_DEPTH - 1)) {
+        return Err(ItemRejection::TooDeep);
     }
     let readable = match channel {
         Channel::ScheduledJobs => {
             fields.get("timeOfDay").and_then(Value::as_str).is_none_or(is_time_of_day)
         }
         Channel::Settings => {
-            let maps = BY_MODE.iter().filter_map(|it| fields.get(*it)?.as_object());
+            let maps = MODE_KEYED_SETTINGS.iter().filter_map(|it| fields.get(*it)?.as_object());
             maps.flat_map(Map::keys).all(|it| is_mode(it))
         }
         _ => true,
     };
-    if readable { Ok(()) } else { Err(Refusal::Unreadable) }
+    if readable { Ok(()) } else { Err(ItemRejection::Unreadable) }
 }
 
-/// Returns whether a value has more levels than these.
+/// Returns whether a value has more than `levels` levels.
 fn is_deeper(value: &Value, levels: usize) -> bool {
     let inner = |it: &Value| is_deeper(it, levels.saturating_sub(1));
     match value {
@@ -41,8 +41,8 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Returns whether it is `HH:mm:ss` within one day, with up to seven digits of
-/// a fraction.
+/// Returns whether a text is `HH:mm:ss` within one day, with up to seven
+/// fractional digits.
 fn is_time_of_day(text: &str) -> bool {
     let (time, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let number = |part: Option<&str>, below: u8| {
@@ -55,7 +55,7 @@ fn is_time_of_day(text: &str) -> bool {
     whole && parts.next().is_none() && is_digits(fraction) && (1..=7).contains(&fraction.len())
 }
 
-/// Returns whether it is the number of a mode, known or not.
+/// Returns whether a text is the number of a mode, known or not.
 fn is_mode(text: &str) -> bool {
     is_digits(text.strip_prefix('-').unwrap_or(text)) && text.parse::<i32>().is_ok()
 }
@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    fn checked(channel: Channel, fields: &Value) -> Result<(), Refusal> {
+    fn checked(channel: Channel, fields: &Value) -> Result<(), ItemRejection> {
         check(channel, fields.as_object().unwrap())
     }
 
@@ -97,21 +97,21 @@ mod tests {
             "soon",
             "08:30:00 ",
         ] {
-            assert_eq!(told(time), Err(Refusal::Unreadable), "{time}");
+            assert_eq!(told(time), Err(ItemRejection::Unreadable), "{time}");
         }
         assert_eq!(checked(Channel::Todos, &json!({ "timeOfDay": "soon" })), Ok(()));
     }
 
     #[test]
     fn modes_are_named_by_numbers() {
-        for key in BY_MODE {
+        for key in MODE_KEYED_SETTINGS {
             let told = |mode: &str| checked(Channel::Settings, &json!({ key: { mode: "x" } }));
 
             for mode in ["0", "2", "-1", "77", "2147483647"] {
                 assert_eq!(told(mode), Ok(()), "{key} {mode}");
             }
             for mode in ["", "x", "-", "+1", "1.5", " 1", "2147483648", "9".repeat(99).as_str()] {
-                assert_eq!(told(mode), Err(Refusal::Unreadable), "{key} {mode}");
+                assert_eq!(told(mode), Err(ItemRejection::Unreadable), "{key} {mode}");
             }
         }
     }
@@ -121,9 +121,9 @@ mod tests {
         let nested = |levels: usize| (0..levels).fold(json!(1), |it, _| json!([it]));
         let told = |levels| checked(Channel::Memories, &json!({ "x": nested(levels) }));
 
-        assert_eq!((told(59), told(60)), (Ok(()), Err(Refusal::TooDeep)));
+        assert_eq!((told(59), told(60)), (Ok(()), Err(ItemRejection::TooDeep)));
         let objects = (0..60).fold(json!(1), |it, _| json!({ "x": it }));
         assert_eq!(checked(Channel::Todos, &objects), Ok(()));
-        assert_eq!(checked(Channel::Todos, &json!({ "x": objects })), Err(Refusal::TooDeep));
+        assert_eq!(checked(Channel::Todos, &json!({ "x": objects })), Err(ItemRejection::TooDeep));
     }
 }

@@ -17,9 +17,9 @@ pub struct StampGap {
 
 /// All of them.
 #[derive(Debug, Clone, Default)]
-pub struct Silences(Arc<[StampGap]>);
+pub struct StampGaps(Arc<[StampGap]>);
 
-impl Silences {
+impl StampGaps {
     /// In any order.
     pub fn new(mut all: Vec<StampGap>) -> Self {
         all.sort_unstable_by_key(|it| it.began_at);
@@ -27,7 +27,7 @@ impl Silences {
     }
 
     /// The silence that a stamp is of; of several the one that began first.
-    pub fn around(&self, stamp: Timestamp) -> Option<StampGap> {
+    pub fn containing(&self, stamp: Timestamp) -> Option<StampGap> {
         self.0.iter().find(|it| it.began_at < stamp && stamp < it.ended_at).copied()
     }
 }
@@ -43,14 +43,14 @@ mod tests {
     #[test]
     fn a_stamp_is_of_a_silence_if_it_is_neither_its_first_nor_its_last() {
         let silence = |began, ended| StampGap { began_at: at(began), ended_at: at(ended) };
-        let silences = Silences::new(vec![silence(50, 60), silence(10, 20)]);
-        let around = |stamp| silences.around(at(stamp)).map(|it| it.began_at.micros());
+        let silences = StampGaps::new(vec![silence(50, 60), silence(10, 20)]);
+        let around = |stamp| silences.containing(at(stamp)).map(|it| it.began_at.micros());
 
         assert_eq!([9, 10, 20, 21, 50, 60, 99].map(around), [None; 7]);
         assert_eq!([11, 19, 51, 59].map(around), [Some(10), Some(10), Some(50), Some(50)]);
-        assert_eq!(Silences::default().around(at(11)), None);
+        assert_eq!(StampGaps::default().containing(at(11)), None);
         // The last stamp may have gone with its account.
-        let nested = Silences::new(vec![silence(50, 60), silence(10, 90)]);
-        assert_eq!(nested.around(at(70)), Some(silence(10, 90)));
+        let nested = StampGaps::new(vec![silence(50, 60), silence(10, 90)]);
+        assert_eq!(nested.containing(at(70)), Some(silence(10, 90)));
     }
 }

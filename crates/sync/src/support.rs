@@ -8,32 +8,32 @@ use pia_kernel::{
 };
 
 use crate::channel::Channel;
-use crate::item::Key;
-use crate::ports::{ChatHolding, ItemInfo, SyncEvent, SyncHoldings, SyncReader};
+use crate::item::ItemKey;
+use crate::ports::{ChatInfo, ItemInfo, SyncAdminStore, SyncEvent, SyncReader};
 use crate::push::PushSettings;
 
-/// Number of things that are read at once for the whole list.
-const AT_ONCE: u32 = 1_000;
+/// Number of items read at once for the complete list.
+const BATCH_SIZE: u32 = 1_000;
 
 /// State of an account's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncStatus {
     /// Their highest stamp.
     pub watermark: Timestamp,
-    /// Number of times that anything of theirs was changed.
+    /// Number of changes to the user's data.
     pub version: i64,
     /// Counts by channel.
-    pub counts: Vec<Count>,
+    pub counts: Vec<ItemCounts>,
     /// Last event.
     pub last_event: Option<SyncEvent>,
 }
 
-/// Number of things of one kind there are.
+/// Numbers of items of one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Count {
+pub struct ItemCounts {
     /// Of which kind.
     pub channel: Channel,
-    /// Number of live.
+    /// Number of live items.
     pub live: u32,
     /// Number of remembered deletions.
     pub deleted: u32,
@@ -41,7 +41,7 @@ pub struct Count {
     pub limit: u32,
 }
 
-/// Reasons why nothing is told or done.
+/// Errors that prevent a support request from being answered.
 #[derive(Debug, thiserror::Error)]
 pub enum SupportError {
     /// The account is gone.
@@ -55,7 +55,7 @@ pub enum SupportError {
 /// Looks at what is kept of people, and takes it away.
 #[derive(Clone)]
 pub struct Support {
-    holdings: Arc<dyn SyncHoldings>,
+    holdings: Arc<dyn SyncAdminStore>,
     reader: Arc<dyn SyncReader>,
     settings: LiveSetting<PushSettings>,
     clock: Arc<dyn Clock>,
@@ -64,7 +64,7 @@ pub struct Support {
 impl Support {
     /// Looks through these ports.
     pub fn new(
-        holdings: Arc<dyn SyncHoldings>,
+        holdings: Arc<dyn SyncAdminStore>,
         reader: Arc<dyn SyncReader>,
         settings: LiveSetting<PushSettings>,
         clock: Arc<dyn Clock>,
@@ -86,29 +86,29 @@ impl Support {
     }
 
     /// Returns the number of an account's items by channel, and their limits.
-    pub async fn counts(&self, user: UserId) -> Result<Vec<Count>, Unavailable> {
+    pub async fn counts(&self, user: UserId) -> Result<Vec<ItemCounts>, Unavailable> {
         let (found, settings) = (self.holdings.counts(user).await?, self.settings.get());
         let count = |channel: Channel| {
             let found = found.iter().find(|it| it.0 == channel);
             let (live, deleted) = found.map_or((0, 0), |it| (it.1, it.2));
-            Count { channel, live, deleted, limit: settings.limits.limit(channel) }
+            ItemCounts { channel, live, deleted, limit: settings.limits.limit(channel) }
         };
         Ok(Channel::ALL.into_iter().map(count).collect())
     }
 
-    /// Returns the number of bytes a person stores, and may store.
+    /// Returns the number of bytes that a user stores, and their limit.
     pub async fn storage(&self, user: UserId) -> Result<StorageUse, Unavailable> {
         let usual_limit = self.settings.get().max_storage;
         self.holdings.storage(user, usual_limit).await
     }
 
     /// Everything that is kept of a person, without what it says.
-    pub async fn everything(&self, user: UserId) -> Result<Vec<ItemInfo>, Unavailable> {
+    pub async fn all_items(&self, user: UserId) -> Result<Vec<ItemInfo>, Unavailable> {
         let mut all: Vec<ItemInfo> = Vec::new();
         loop {
-            let after: Option<Key> = all.last().map(|it| it.key);
-            let some = self.holdings.all(user, after, AT_ONCE).await?;
-            let last = u32::try_from(some.len()).is_ok_and(|it| it < AT_ONCE);
+            let after: Option<ItemKey> = all.last().map(|it| it.key);
+            let some = self.holdings.all(user, after, BATCH_SIZE).await?;
+            let last = u32::try_from(some.len()).is_ok_and(|it| it < BATCH_SIZE);
             all.extend(some);
             if last {
                 return Ok(all);
@@ -117,11 +117,11 @@ impl Support {
     }
 
     /// All chats of a person, without what they say.
-    pub async fn chats(&self, user: UserId) -> Result<Vec<ChatHolding>, Unavailable> {
-        let mut all: Vec<ChatHolding> = Vec::new();
+    pub async fn chats(&self, user: UserId) -> Result<Vec<ChatInfo>, Unavailable> {
+        let mut all: Vec<ChatInfo> = Vec::new();
         loop {
-            let some = self.holdings.chats(user, all.last().map(|it| it.id), AT_ONCE).await?;
-            let last = u32::try_from(some.len()).is_ok_and(|it| it < AT_ONCE);
+            let some = self.holdings.chats(user, all.last().map(|it| it.id), BATCH_SIZE).await?;
+            let last = u32::try_from(some.len()).is_ok_and(|it| it < BATCH_SIZE);
             all.extend(some);
             if last {
                 return Ok(all);

@@ -5,7 +5,9 @@
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use pia_kernel::{LiveSetting, Secret};
 use pia_sealing::{MasterKeys, ServerSeal};
-use pia_storage::{Database, Options, Provider, Startup, Synchronous, Target, migrate, start};
+use pia_storage::{
+    Database, DatabaseKind, DatabaseOptions, DatabaseTarget, Startup, Synchronous, migrate, start,
+};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 use uuid::Uuid;
@@ -40,7 +42,7 @@ static TEMPLATE: OnceCell<String> = OnceCell::const_new();
 pub struct Fresh {
     /// Connection string of the database.
     pub url: String,
-    provider: Provider,
+    provider: DatabaseKind,
     _dir: Option<TempDir>,
 }
 
@@ -49,7 +51,7 @@ impl Fresh {
     pub fn sqlite() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let url = format!("sqlite://{}/test.db", dir.path().display());
-        Self { url, provider: Provider::Sqlite, _dir: Some(dir) }
+        Self { url, provider: DatabaseKind::Sqlite, _dir: Some(dir) }
     }
 
     /// A database with every table in the cluster that `TEST_POSTGRES_URL`
@@ -69,19 +71,20 @@ impl Fresh {
     }
 
     /// Returns the target that the connection string names.
-    pub fn target(&self) -> Target {
-        Target::parse(self.provider, &self.url).expect("a connection string")
+    pub fn target(&self) -> DatabaseTarget {
+        DatabaseTarget::parse(self.provider, &self.url).expect("a connection string")
     }
 
     /// Of which kind it is.
-    pub fn provider(&self) -> Provider {
+    pub fn provider(&self) -> DatabaseKind {
         self.provider
     }
 
     /// Opens it, with its tables in place.
     pub async fn connect(&self) -> Database {
         // The power will not fail, and waiting for the disk takes long.
-        let options = Options { synchronous: Synchronous::Normal, ..Options::default() };
+        let options =
+            DatabaseOptions { synchronous: Synchronous::Normal, ..DatabaseOptions::default() };
         let startup = Startup { target: self.target(), migration_target: None, options };
         start(startup).await.expect("a database").with_effects(seal(), LiveSetting::new(true))
     }
@@ -93,7 +96,7 @@ impl Fresh {
             .await
             .expect("the cluster that TEST_POSTGRES_URL names");
         admin.batch_execute(&format!("CREATE DATABASE {name} {how}")).await.expect("a database");
-        Self { url: format!("{cluster}/{name}"), provider: Provider::Postgres, _dir: None }
+        Self { url: format!("{cluster}/{name}"), provider: DatabaseKind::Postgres, _dir: None }
     }
 }
 

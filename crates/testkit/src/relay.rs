@@ -105,7 +105,7 @@ impl DeliveredMail {
 }
 
 /// A relay that runs until it is dropped.
-pub struct Relay {
+pub struct FakeRelay {
     /// Port on `127.0.0.1`.
     pub port: u16,
     /// The certificate that it shows, which is for `localhost`.
@@ -116,7 +116,7 @@ pub struct Relay {
     _dir: TempDir,
 }
 
-impl Relay {
+impl FakeRelay {
     /// One that takes everything.
     pub async fn start() -> Self {
         Self::that(Behaviour::default()).await

@@ -14,10 +14,10 @@ use reqwest::{Client, Response};
 use tokio::time::timeout;
 
 use crate::dialect::{self, Form, Prepared};
-use crate::limits::Limits;
+use crate::limits::UpstreamLimits;
 use crate::max_tokens_param::{CapNames, has_old_name};
 use crate::pieces::Pieces;
-use crate::reading::{Patience, Reading, lost};
+use crate::reading::{Reading, Timeouts, lost};
 use crate::refusal::{refused, unreachable};
 use crate::sampling::Sampling;
 use crate::single;
@@ -30,7 +30,7 @@ pub(crate) const JSON: &str = "application/json";
 /// Reason why the client could not be made.
 #[derive(Debug, thiserror::Error)]
 #[error("the client for upstream models could not be made")]
-pub struct SetupError(#[from] reqwest::Error);
+pub struct UpstreamSetupError(#[from] reqwest::Error);
 
 /// Calls upstream models over HTTP.
 ///
@@ -45,7 +45,7 @@ pub struct SetupError(#[from] reqwest::Error);
 #[derive(Debug, Clone)]
 pub struct Upstream {
     http: Client,
-    limits: LiveSetting<Limits>,
+    limits: LiveSetting<UpstreamLimits>,
     pub(crate) caps: Arc<CapNames>,
     pub(crate) sampling: Arc<Sampling>,
 }
@@ -57,7 +57,7 @@ impl Upstream {
     /// it to go, and asks the environment for no proxy. It speaks HTTP/1.1: a
     /// call that is dropped closes its own connection, and one that stalls
     /// holds up no other.
-    pub fn new(limits: LiveSetting<Limits>, tls: &Tls) -> Result<Self, SetupError> {
+    pub fn new(limits: LiveSetting<UpstreamLimits>, tls: &Tls) -> Result<Self, UpstreamSetupError> {
         let now = limits.get();
         let http = Client::builder()
             .tls_backend_preconfigured(tls.config())
@@ -90,7 +90,7 @@ impl Upstream {
         &self.http
     }
 
-    pub(crate) fn limits(&self) -> Arc<Limits> {
+    pub(crate) fn limits(&self) -> Arc<UpstreamLimits> {
         self.limits.get()
     }
 
@@ -101,7 +101,7 @@ impl Upstream {
         &self,
         call: ChatCall,
         accept: &'static str,
-        limits: &Limits,
+        limits: &UpstreamLimits,
     ) -> Result<(Response, Form), UpstreamError> {
         let mut call = self.sampling.filter(call);
         loop {
@@ -120,7 +120,7 @@ impl Upstream {
         &self,
         call: ChatCall,
         accept: &'static str,
-        limits: &Limits,
+        limits: &UpstreamLimits,
     ) -> Result<(Response, Form), UpstreamError> {
         let call = self.caps.named(call);
         if !has_old_name(&call) {
@@ -139,7 +139,7 @@ impl Upstream {
         &self,
         call: ChatCall,
         accept: &'static str,
-        limits: &Limits,
+        limits: &UpstreamLimits,
     ) -> Result<(Response, Form), UpstreamError> {
         self.post(dialect::prepare(call, accept == EVENTS)?, accept, limits).await
     }
@@ -148,7 +148,7 @@ impl Upstream {
         &self,
         prepared: Prepared,
         accept: &'static str,
-        limits: &Limits,
+        limits: &UpstreamLimits,
     ) -> Result<(Response, Form), UpstreamError> {
         let response = self
             .http
@@ -177,7 +177,7 @@ impl ChatUpstream for Upstream {
         match media_type(response.headers()).as_deref() {
             None | Some(EVENTS) => {
                 let splitter = Splitter::new(Arc::new(form.look()), limits.max_event);
-                let patience = Patience { silence: limits.silence, events: limits.answer };
+                let patience = Timeouts { silence: limits.silence, events: limits.answer };
                 let reading = Reading::new(response.into(), splitter, patience);
                 Ok(Box::pin(reading.translated(form.translation())))
             }
@@ -192,7 +192,7 @@ impl ChatUpstream for Upstream {
         }
     }
 
-    async fn whole(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
+    async fn complete(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
         let limits = self.limits.get();
         let answer = async {
             let (response, form) = self.ask(call, JSON, &limits).await?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_openai::types::chat::CreateChatCompletionRequest;
 use pia_assistant::{
-    AiCaller, CapName, Catalogue, CreditSettings, Frame, Gateway, MockCreditStore, NoPersonas,
+    AiCaller, CapName, CreditSettings, Frame, Gateway, MockCreditStore, ModelCatalogue, NoPersonas,
     NoRules, NoSearch, Optimize, OptimizeRequest, OutputCap, ReasoningEffort, Settings, Unguarded,
     UsageLog, UsageRecord,
 };
@@ -28,9 +28,9 @@ async fn server(template: ResponseTemplate) -> (MockServer, String) {
 
 async fn refused(template: ResponseTemplate) -> UpstreamError {
     let (_server, endpoint) = server(template).await;
-    let upstream = upstream(Limits::default());
+    let upstream = upstream(UpstreamLimits::default());
 
-    let whole = upstream.whole(call(&endpoint, &[OPEN])).await.unwrap_err();
+    let whole = upstream.complete(call(&endpoint, &[OPEN])).await.unwrap_err();
     let streamed = upstream.open(call(&endpoint, &[OPEN])).await.err().unwrap();
 
     assert_eq!(whole, streamed);
@@ -56,7 +56,8 @@ async fn a_whole_answer_comes_as_it_is() {
     let endpoint = format!("{}/v1", server.uri());
 
     let pieces = ["{\"messages\":", "[]"];
-    let answer = upstream(Limits::default()).whole(call(&endpoint, &pieces)).await.unwrap();
+    let answer =
+        upstream(UpstreamLimits::default()).complete(call(&endpoint, &pieces)).await.unwrap();
 
     assert_eq!(answer, ANSWER);
 }
@@ -71,7 +72,7 @@ async fn a_stream_is_always_asked_for_its_usage_and_a_cap_keeps_its_name() {
         ..call(&endpoint, &[OPEN])
     };
 
-    drop(upstream(Limits::default()).open(call).await);
+    drop(upstream(UpstreamLimits::default()).open(call).await);
 
     let [request] = server.received_requests().await.unwrap().try_into().unwrap();
     let sent = String::from_utf8(request.body).unwrap();
@@ -88,7 +89,10 @@ async fn a_stream_is_always_asked_for_its_usage_and_a_cap_keeps_its_name() {
 async fn a_body_in_pieces_has_its_length_and_the_key_is_in_one_header_alone() {
     let (server, endpoint) = server(ResponseTemplate::new(200)).await;
 
-    upstream(Limits::default()).whole(call(&endpoint, &["{\"messages\":", "[]"])).await.unwrap();
+    upstream(UpstreamLimits::default())
+        .complete(call(&endpoint, &["{\"messages\":", "[]"]))
+        .await
+        .unwrap();
 
     let [request] = server.received_requests().await.unwrap().try_into().unwrap();
     assert_eq!(request.headers["content-length"], "27");
@@ -126,7 +130,8 @@ async fn a_redirect_is_not_followed() {
     let (server, endpoint) =
         server(ResponseTemplate::new(307).insert_header("location", "/elsewhere")).await;
 
-    let err = upstream(Limits::default()).whole(call(&endpoint, &[OPEN])).await.unwrap_err();
+    let err =
+        upstream(UpstreamLimits::default()).complete(call(&endpoint, &[OPEN])).await.unwrap_err();
 
     assert_eq!(err, refusal(307, None, ""));
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
@@ -136,7 +141,9 @@ async fn a_redirect_is_not_followed() {
 async fn an_answer_longer_than_its_limit_is_not_read() {
     let (_server, endpoint) = server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
     let ask = async |max_answer| {
-        upstream(Limits { max_answer, ..Limits::default() }).whole(call(&endpoint, &[OPEN])).await
+        upstream(UpstreamLimits { max_answer, ..UpstreamLimits::default() })
+            .complete(call(&endpoint, &[OPEN]))
+            .await
     };
 
     assert_eq!(ask(ANSWER.len()).await.unwrap(), ANSWER);
@@ -146,12 +153,12 @@ async fn an_answer_longer_than_its_limit_is_not_read() {
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_cut() {
     let peer = Peer::start().await;
-    let upstream = upstream(Limits::default());
+    let upstream = upstream(UpstreamLimits::default());
 
     for (body, expected) in [("half", UpstreamError::Cut), ("", lost())] {
         let broken = format!("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{body}");
         let (answer, ()) =
-            tokio::join!(upstream.whole(call(&peer.endpoint, &[OPEN])), peer.answer(&broken));
+            tokio::join!(upstream.complete(call(&peer.endpoint, &[OPEN])), peer.answer(&broken));
 
         assert_eq!(answer, Err(expected), "{body}");
     }
@@ -163,7 +170,7 @@ async fn an_upstream_that_never_answers_is_silent() {
     let upstream = upstream(brief());
 
     let (whole, _socket) =
-        tokio::join!(upstream.whole(call(&peer.endpoint, &[OPEN])), peer.request());
+        tokio::join!(upstream.complete(call(&peer.endpoint, &[OPEN])), peer.request());
     let (streamed, _socket) =
         tokio::join!(upstream.open(call(&peer.endpoint, &[OPEN])), peer.request());
 
@@ -177,7 +184,8 @@ async fn an_upstream_that_is_not_there_is_unreachable_and_no_secret_is_told() {
     let endpoint = peer.endpoint.replace("http://", "http://user:secret@");
     drop(peer);
 
-    let err = upstream(Limits::default()).whole(call(&endpoint, &[OPEN])).await.unwrap_err();
+    let err =
+        upstream(UpstreamLimits::default()).complete(call(&endpoint, &[OPEN])).await.unwrap_err();
 
     let UpstreamError::Unreachable(why) = err else { panic!("{err:?}") };
     assert!(why.contains("refused"), "{why}");
@@ -186,7 +194,8 @@ async fn an_upstream_that_is_not_there_is_unreachable_and_no_secret_is_told() {
 
 #[tokio::test]
 async fn an_endpoint_that_is_no_url_is_unreachable() {
-    let err = upstream(Limits::default()).whole(call("nowhere", &[OPEN])).await.unwrap_err();
+    let err =
+        upstream(UpstreamLimits::default()).complete(call("nowhere", &[OPEN])).await.unwrap_err();
 
     assert!(matches!(err, UpstreamError::Unreachable(_)), "{err:?}");
 }
@@ -198,7 +207,7 @@ async fn a_whole_answer_to_a_call_for_a_stream_becomes_one_chunk() {
         server(ResponseTemplate::new(200).set_body_raw(body, "application/json; charset=utf-8"))
             .await;
 
-    let frames = upstream(Limits::default()).open(call(&endpoint, &[OPEN])).await.unwrap();
+    let frames = upstream(UpstreamLimits::default()).open(call(&endpoint, &[OPEN])).await.unwrap();
 
     let frames: Vec<_> = futures_util::StreamExt::collect(frames).await;
     let [Ok(Frame::Look(chunk)), Ok(Frame::Done)] = frames.as_slice() else { panic!("{frames:?}") };
@@ -211,7 +220,7 @@ async fn a_page_in_the_place_of_a_stream_is_a_refusal() {
     let (_server, endpoint) =
         server(ResponseTemplate::new(200).set_body_raw("<html>", "text/html")).await;
 
-    let err = upstream(Limits::default()).open(call(&endpoint, &[OPEN])).await.err();
+    let err = upstream(UpstreamLimits::default()).open(call(&endpoint, &[OPEN])).await.err();
 
     assert_eq!(err, Some(refusal(200, None, "")));
 }
@@ -226,25 +235,25 @@ impl UsageLog for NoLog {
 async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
     let (server, endpoint) = server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
     let gateway = Gateway {
-        upstream: Arc::new(upstream(Limits::default())),
+        upstream: Arc::new(upstream(UpstreamLimits::default())),
         usage: Arc::new(NoLog),
-        waits: Arc::new(TokioWaits::new(CancellationToken::new())),
+        timer: Arc::new(TokioWaits::new(CancellationToken::new())),
         clock: Arc::new(SystemClock),
-        catalogue: LiveSetting::new(Catalogue {
+        catalogue: LiveSetting::new(ModelCatalogue {
             default: Some(call(&endpoint, &[]).target),
-            ..Catalogue::default()
+            ..ModelCatalogue::default()
         }),
         settings: LiveSetting::new(Settings::default()),
         rules: Arc::new(NoRules),
         // Nothing is limited, so nobody asks.
-        bank: Arc::new(MockCreditStore::new()),
+        credit_store: Arc::new(MockCreditStore::new()),
         credits: LiveSetting::new(CreditSettings::default()),
         tokens: Arc::new(crate::O200k::default()),
         personas: Arc::new(NoPersonas),
         guardrail: Arc::new(Unguarded),
         search: Arc::new(NoSearch),
         keys: Arc::default(),
-        turnstile: Arc::default(),
+        upstream_limiter: Arc::default(),
         attempts: Arc::default(),
     };
     let asker = AiCaller {

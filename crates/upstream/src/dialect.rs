@@ -20,7 +20,7 @@ use pia_assistant::{ChatCall, ProviderType, Target, UpstreamError};
 
 use crate::event_filter::EventFilter;
 pub(crate) use address::bearer;
-pub(crate) use reply::{Said, Translate};
+pub(crate) use reply::{Translate, TranslatedFrames};
 
 /// A call in its upstream's own words.
 pub(crate) struct Prepared {

@@ -19,8 +19,8 @@ mod timer;
 mod tls;
 mod tokens;
 
-pub use client::{SetupError, Upstream};
-pub use limits::Limits;
+pub use client::{Upstream, UpstreamSetupError};
+pub use limits::UpstreamLimits;
 pub use max_tokens_param::CapNames;
 pub use sampling::Sampling;
 pub use timer::TokioWaits;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The bounds of every call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct UpstreamLimits {
     /// For a connection to stand. Read once, when the client is made.
     pub connect: Duration,
     /// Duration for which an unused connection is kept. Read once, when the
@@ -25,7 +25,7 @@ pub struct Limits {
     pub max_refusal: usize,
 }
 
-impl Default for Limits {
+impl Default for UpstreamLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),

@@ -85,12 +85,12 @@ impl Upstream {
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    results: Vec<Hit>,
+struct SearchResponse {
+    results: Vec<SearchHit>,
 }
 
 #[derive(Deserialize)]
-struct Hit {
+struct SearchHit {
     #[serde(default)]
     name: String,
     #[serde(default)]
@@ -102,13 +102,13 @@ struct Hit {
 /// Returns the results, without those that have no address or no text:
 /// pictures.
 fn found(answer: &[u8]) -> Result<Vec<SearchResult>, UpstreamError> {
-    let answer: Answer = serde_json::from_slice(answer).map_err(|_invalid| {
+    let answer: SearchResponse = serde_json::from_slice(answer).map_err(|_invalid| {
         UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
     })?;
-    Ok(answer.results.into_iter().filter_map(Hit::found).take(MAX_RESULTS).collect())
+    Ok(answer.results.into_iter().filter_map(SearchHit::found).take(MAX_RESULTS).collect())
 }
 
-impl Hit {
+impl SearchHit {
     fn found(self) -> Option<SearchResult> {
         let of_the_web = self.url.starts_with("https://") || self.url.starts_with("http://");
         let plain = self.url.len() <= MAX_URL_CHARS && !self.url.contains(char::is_control);

@@ -5,7 +5,7 @@ use wiremock::matchers::{body_json, header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::*;
-use crate::Limits;
+use crate::UpstreamLimits;
 use crate::peer::{brief, upstream};
 
 const RESULTS: &str = r#"{ "results": [
@@ -33,7 +33,7 @@ fn key() -> Secret<String> {
 /// Runs a search that gets this response.
 async fn searched(
     template: ResponseTemplate,
-    limits: Limits,
+    limits: UpstreamLimits,
 ) -> Result<Vec<SearchResult>, UpstreamError> {
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(template).mount(&server).await;
@@ -64,8 +64,9 @@ async fn a_search_tells_what_was_found() {
             .await;
         let provider = provider(&format!("{}/v1/", server.uri()), depth);
 
-        let found =
-            upstream(Limits::default()).search(&provider, &key(), "When did it open?").await;
+        let found = upstream(UpstreamLimits::default())
+            .search(&provider, &key(), "When did it open?")
+            .await;
 
         let found: Vec<_> =
             found.unwrap().into_iter().map(|it| (it.title, it.url, it.text)).collect();
@@ -80,11 +81,11 @@ async fn a_search_tells_what_was_found() {
 
 #[tokio::test]
 async fn nothing_found_is_an_answer() {
-    let nothing = searched(refusal(400, "SEARCH_QUERY_NO_RESULT"), Limits::default()).await;
+    let nothing = searched(refusal(400, "SEARCH_QUERY_NO_RESULT"), UpstreamLimits::default()).await;
     let empty = ResponseTemplate::new(200).set_body_string(r#"{"results":[]}"#);
 
     assert_eq!(nothing, Ok(Vec::new()));
-    assert_eq!(searched(empty, Limits::default()).await, Ok(Vec::new()));
+    assert_eq!(searched(empty, UpstreamLimits::default()).await, Ok(Vec::new()));
 }
 
 #[tokio::test]
@@ -96,7 +97,7 @@ async fn a_refusal_keeps_its_status_and_its_words_stay_with_us() {
         (429, "INSUFFICIENT_FUNDS_CREDITS"),
         (500, "INTERNAL_SERVER_ERROR"),
     ] {
-        let err = searched(refusal(status, code), Limits::default()).await.unwrap_err();
+        let err = searched(refusal(status, code), UpstreamLimits::default()).await.unwrap_err();
 
         assert!(matches!(err, UpstreamError::Refused { status: it, .. } if it == status));
         assert!(!err.to_string().contains("lk-secret"));
@@ -107,7 +108,7 @@ async fn a_refusal_keeps_its_status_and_its_words_stay_with_us() {
 async fn what_is_no_answer_is_an_error() {
     for body in ["<html>", "{}", r#"{"results":7}"#] {
         let template = ResponseTemplate::new(200).set_body_string(body);
-        let err = searched(template, Limits::default()).await.unwrap_err();
+        let err = searched(template, UpstreamLimits::default()).await.unwrap_err();
 
         assert!(matches!(err, UpstreamError::Refused { status: 200, .. }), "{body}");
     }
@@ -124,12 +125,12 @@ async fn an_answer_has_its_bounds() {
     let huge = ResponseTemplate::new(200)
         .set_body_json(json!({ "results": [hit(0, MAX_RESPONSE_BYTES)] }));
 
-    let found = searched(template, Limits::default()).await.unwrap();
+    let found = searched(template, UpstreamLimits::default()).await.unwrap();
 
     assert_eq!(found.len(), 10);
     assert!(found.iter().all(|it| it.text.chars().count() == 4001));
     assert!(found.iter().all(|it| it.title.chars().count() == 201));
-    assert_eq!(searched(huge, Limits::default()).await, Err(UpstreamError::TooLong));
+    assert_eq!(searched(huge, UpstreamLimits::default()).await, Err(UpstreamError::TooLong));
 }
 
 #[tokio::test]
@@ -143,7 +144,7 @@ async fn a_search_that_takes_too_long_is_given_up() {
 async fn a_redirect_is_not_followed() {
     let elsewhere = ResponseTemplate::new(307).insert_header("location", "https://b.example/");
 
-    let err = searched(elsewhere, Limits::default()).await.unwrap_err();
+    let err = searched(elsewhere, UpstreamLimits::default()).await.unwrap_err();
 
     assert!(matches!(err, UpstreamError::Refused { status: 307, .. }));
 }

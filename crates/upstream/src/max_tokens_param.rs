@@ -9,11 +9,11 @@ use pia_assistant::{CapName, ChatCall, OutputCap, ProviderType, Target, Upstream
 /// refuse `max_tokens`, which callers send whatever model answers them. One for
 /// all workers of a process, so that each model refuses it once.
 #[derive(Debug, Default)]
-pub struct CapNames(Mutex<BTreeMap<String, Taken>>);
+pub struct CapNames(Mutex<BTreeMap<String, CapSupport>>);
 
 /// Support of `max_tokens` by a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Taken {
+enum CapSupport {
     Well,
     /// It wants `max_completion_tokens`.
     Refused,
@@ -22,7 +22,7 @@ enum Taken {
 impl CapNames {
     /// The call under the name that its model is known to take.
     pub(crate) fn named(&self, call: ChatCall) -> ChatCall {
-        if has_old_name(&call) && self.cached(&call.target) == Some(Taken::Refused) {
+        if has_old_name(&call) && self.cached(&call.target) == Some(CapSupport::Refused) {
             renamed(call)
         } else {
             call
@@ -39,18 +39,18 @@ impl CapNames {
     /// was refused.
     pub(crate) fn learn<T>(&self, target: &Target, outcome: &Result<T, UpstreamError>) -> bool {
         let taken = match outcome {
-            Ok(_) => Taken::Well,
+            Ok(_) => CapSupport::Well,
             Err(UpstreamError::Refused { status: 400, body, .. }) if names_it(body) => {
-                Taken::Refused
+                CapSupport::Refused
             }
             Err(_) => return false,
         };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert(target.place(), taken);
-        taken == Taken::Refused
+        taken == CapSupport::Refused
     }
 
-    fn cached(&self, target: &Target) -> Option<Taken> {
+    fn cached(&self, target: &Target) -> Option<CapSupport> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&target.place()).copied()
     }
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
     use crate::peer::{OPEN, call, upstream};
-    use crate::{Limits, Upstream};
+    use crate::{Upstream, UpstreamLimits};
     use pia_assistant::ChatUpstream;
     use std::sync::Arc;
 
@@ -128,16 +128,17 @@ mod tests {
     async fn a_model_that_refuses_the_old_name_is_asked_once_more_and_then_by_the_new_one() {
         for provider in [ProviderType::OpenAi, ProviderType::AzureOpenAi] {
             let server = taking("max_completion_tokens", REFUSAL).await;
-            let first = upstream(Limits::default());
+            let first = upstream(UpstreamLimits::default());
             let call = || capped(&server, provider, CapName::MaxTokens);
 
-            assert_eq!(first.whole(call()).await.unwrap(), ANSWER);
+            assert_eq!(first.complete(call()).await.unwrap(), ANSWER);
             assert!(first.open(call()).await.is_ok());
             assert_eq!(sent(&server).await, ["old", "new", "new"]);
 
             // Another worker knows it, too.
-            let second = upstream(Limits::default()).with_cap_names(Arc::clone(&first.caps));
-            assert_eq!(second.whole(call()).await.unwrap(), ANSWER);
+            let second =
+                upstream(UpstreamLimits::default()).with_cap_names(Arc::clone(&first.caps));
+            assert_eq!(second.complete(call()).await.unwrap(), ANSWER);
             assert_eq!(sent(&server).await.len(), 4);
         }
     }
@@ -146,7 +147,7 @@ mod tests {
     async fn a_stream_is_repeated_before_it_opens() {
         let server = taking("max_completion_tokens", REFUSAL).await;
 
-        let opened = upstream(Limits::default())
+        let opened = upstream(UpstreamLimits::default())
             .open(capped(&server, ProviderType::OpenAi, CapName::MaxTokens))
             .await;
 
@@ -165,7 +166,8 @@ mod tests {
         ] {
             let server = taking("neither", refusal).await;
 
-            let refused = upstream(Limits::default()).whole(capped(&server, provider, name)).await;
+            let refused =
+                upstream(UpstreamLimits::default()).complete(capped(&server, provider, name)).await;
 
             let body = Bytes::copy_from_slice(refusal.as_bytes());
             let expected = UpstreamError::Refused { status: 400, retry_after: None, body };
@@ -177,12 +179,12 @@ mod tests {
     #[tokio::test]
     async fn a_model_that_takes_the_old_name_keeps_it_and_its_calls_are_not_held() {
         let server = taking("max_tokens", REFUSAL).await;
-        let upstream: Upstream = upstream(Limits::default());
+        let upstream: Upstream = upstream(UpstreamLimits::default());
         let call = || capped(&server, ProviderType::OpenAi, CapName::MaxTokens);
 
         assert!(upstream.caps.repeated(&call()).is_some());
-        upstream.whole(call()).await.unwrap();
-        upstream.whole(call()).await.unwrap();
+        upstream.complete(call()).await.unwrap();
+        upstream.complete(call()).await.unwrap();
 
         assert_eq!(sent(&server).await, ["old", "old"]);
         assert!(upstream.caps.repeated(&call()).is_none());
@@ -191,8 +193,8 @@ mod tests {
         server.reset().await;
         let refusal = ResponseTemplate::new(400).set_body_string(REFUSAL);
         Mock::given(method("POST")).respond_with(refusal).mount(&server).await;
-        assert!(upstream.whole(call()).await.is_err());
-        assert!(upstream.whole(call()).await.is_err());
+        assert!(upstream.complete(call()).await.is_err());
+        assert!(upstream.complete(call()).await.is_err());
         assert_eq!(sent(&server).await, ["old", "new"]);
     }
 }

@@ -9,7 +9,7 @@ use pia_kernel::LiveSetting;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::{Limits, Tls, Upstream};
+use crate::{Tls, Upstream, UpstreamLimits};
 
 /// The head of an event stream that ends with its connection.
 pub(crate) const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
@@ -19,14 +19,14 @@ pub(crate) const CHUNKED: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-st
 /// A request that is still open.
 pub(crate) const OPEN: &str = "{\"messages\":[]";
 
-pub(crate) fn upstream(limits: Limits) -> Upstream {
+pub(crate) fn upstream(limits: UpstreamLimits) -> Upstream {
     Upstream::new(LiveSetting::new(limits), &Tls::native().unwrap()).unwrap()
 }
 
 /// Limits under which a test does not wait long.
-pub(crate) fn brief() -> Limits {
+pub(crate) fn brief() -> UpstreamLimits {
     let brief = Duration::from_millis(80);
-    Limits { first_byte: brief, silence: brief, answer: brief, ..Limits::default() }
+    UpstreamLimits { first_byte: brief, silence: brief, answer: brief, ..UpstreamLimits::default() }
 }
 
 pub(crate) fn call(endpoint: &str, body: &[&'static str]) -> ChatCall {

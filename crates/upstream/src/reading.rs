@@ -12,7 +12,7 @@ use http_body::Body;
 use pia_assistant::{Frame, UpstreamError};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::dialect::{Said, Translate};
+use crate::dialect::{Translate, TranslatedFrames};
 use crate::splitter::Splitter;
 
 /// Duration for which the end of a body may take after `[DONE]`. Without it the
@@ -34,13 +34,13 @@ pub(crate) struct Reading {
     heard: bool,
     ready: VecDeque<Frame>,
     silence: ReadTimeout,
-    patience: Patience,
+    patience: Timeouts,
     state: State,
 }
 
 /// Maximum length of an upstream silent.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct Timeouts {
     /// Without a byte.
     pub(crate) silence: Duration,
     /// Without an event: comments are a sign of life, but not for ever.
@@ -57,7 +57,7 @@ enum State {
 }
 
 impl Reading {
-    pub(crate) fn new(body: reqwest::Body, splitter: Splitter, patience: Patience) -> Self {
+    pub(crate) fn new(body: reqwest::Body, splitter: Splitter, patience: Timeouts) -> Self {
         let silence = ReadTimeout::new(patience.silence);
         Self {
             body,
@@ -106,7 +106,7 @@ impl Reading {
             return;
         };
         for frame in frames {
-            let mut said = Said::default();
+            let mut said = TranslatedFrames::default();
             match frame {
                 Frame::Look(json) => translation.event(&json, !self.spoke, &mut said),
                 Frame::Done => translation.done(&mut said),

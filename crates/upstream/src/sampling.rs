@@ -27,11 +27,11 @@ const WORDS: [&str; 8] = [
 /// or `top_k`, which callers send whatever model answers them. One for all
 /// workers of a process, so that each model refuses each of them once.
 #[derive(Debug, Default)]
-pub struct Sampling(Mutex<BTreeMap<String, Learnt>>);
+pub struct Sampling(Mutex<BTreeMap<String, LearntSampling>>);
 
 /// Findings about a model.
 #[derive(Debug, Default)]
-struct Learnt {
+struct LearntSampling {
     refused: BTreeSet<&'static str>,
     taken: BTreeSet<&'static str>,
 }
@@ -77,7 +77,7 @@ impl Sampling {
         Some(without(call, &refused))
     }
 
-    fn with<T>(&self, target: &Target, look: impl FnOnce(&mut Learnt) -> T) -> T {
+    fn with<T>(&self, target: &Target, look: impl FnOnce(&mut LearntSampling) -> T) -> T {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         look(known.entry(target.place()).or_default())
     }
@@ -136,7 +136,7 @@ mod tests {
     use pia_assistant::ChatUpstream;
 
     use super::*;
-    use crate::Limits;
+    use crate::UpstreamLimits;
     use crate::peer::{call, upstream};
 
     const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
@@ -176,16 +176,16 @@ mod tests {
         let words = "Unsupported value: '@' does not support 0.2 with this model. Only the \
                      default (1) value is supported.";
         let server = refusing(&["temperature", "top_p"], words).await;
-        let first = upstream(Limits::default());
+        let first = upstream(UpstreamLimits::default());
         let ask = || call(&format!("{}/v1", server.uri()), &[ASKED]);
 
-        assert_eq!(first.whole(ask()).await.unwrap(), ANSWER);
-        assert_eq!(first.whole(ask()).await.unwrap(), ANSWER);
+        assert_eq!(first.complete(ask()).await.unwrap(), ANSWER);
+        assert_eq!(first.complete(ask()).await.unwrap(), ANSWER);
 
         let both = vec!["temperature", "top_p"];
         assert_eq!(sent(&server).await, [both, vec!["top_p"], vec![], vec![]]);
-        let second = upstream(Limits::default()).with_sampling(Arc::clone(&first.sampling));
-        assert_eq!(second.whole(ask()).await.unwrap(), ANSWER);
+        let second = upstream(UpstreamLimits::default()).with_sampling(Arc::clone(&first.sampling));
+        assert_eq!(second.complete(ask()).await.unwrap(), ANSWER);
         assert_eq!(sent(&server).await.len(), 5);
     }
 
@@ -195,7 +195,7 @@ mod tests {
         let server = refusing(&["top_p"], words).await;
 
         let ask = call(&format!("{}/v1", server.uri()), &[ASKED]);
-        upstream(Limits::default()).whole(ask).await.unwrap();
+        upstream(UpstreamLimits::default()).complete(ask).await.unwrap();
 
         assert_eq!(sent(&server).await, [vec!["temperature", "top_p"], vec!["temperature"]]);
     }
@@ -207,7 +207,7 @@ mod tests {
         let target = Target { unsupported: vec!["temperature"], ..Target::clone(&call.target) };
 
         let call = ChatCall { target: Arc::new(target), ..call };
-        upstream(Limits::default()).whole(call).await.unwrap();
+        upstream(UpstreamLimits::default()).complete(call).await.unwrap();
 
         assert_eq!(sent(&server).await, [["top_p"]]);
     }
@@ -215,11 +215,11 @@ mod tests {
     #[tokio::test]
     async fn a_value_out_of_range_is_the_callers_fault() {
         let server = refusing(&["temperature"], "@ must be less than 0.1").await;
-        let upstream = upstream(Limits::default());
+        let upstream = upstream(UpstreamLimits::default());
 
         let ask = || call(&format!("{}/v1", server.uri()), &[ASKED]);
-        assert!(upstream.whole(ask()).await.is_err());
-        assert!(upstream.whole(ask()).await.is_err());
+        assert!(upstream.complete(ask()).await.is_err());
+        assert!(upstream.complete(ask()).await.is_err());
 
         assert_eq!(sent(&server).await, [["temperature", "top_p"]; 2]);
     }
@@ -227,11 +227,11 @@ mod tests {
     #[tokio::test]
     async fn a_call_is_not_held_once_its_model_took_all_of_it() {
         let server = refusing(&[], "").await;
-        let upstream = upstream(Limits::default());
+        let upstream = upstream(UpstreamLimits::default());
         let ask = || call(&format!("{}/v1", server.uri()), &[ASKED]);
 
         assert!(upstream.sampling.held(&ask()).is_some());
-        upstream.whole(ask()).await.unwrap();
+        upstream.complete(ask()).await.unwrap();
 
         assert!(upstream.sampling.held(&ask()).is_none());
         let bare = call(&format!("{}/v2", server.uri()), &["{\"messages\":[]"]);

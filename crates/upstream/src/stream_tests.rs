@@ -29,7 +29,7 @@ fn look(event: &str) -> Item {
 }
 
 /// All frames of a stream whose upstream writes this and hangs up.
-async fn frames(answer: &str, limits: Limits) -> Vec<Item> {
+async fn frames(answer: &str, limits: UpstreamLimits) -> Vec<Item> {
     let peer = Peer::start().await;
     let upstream = upstream(limits);
     let read = async {
@@ -48,7 +48,7 @@ fn chunked(parts: &[&str]) -> String {
 async fn a_stream_gives_its_frames_and_ends() {
     let events = format!("{EVENTS}: hi\n\n{HELLO}{STOP}data: [DONE]\n\n");
 
-    let frames = frames(&events, Limits::default()).await;
+    let frames = frames(&events, UpstreamLimits::default()).await;
 
     assert_eq!(frames, [Ok(Frame::Alive), pass(HELLO), look(STOP), Ok(Frame::Done)]);
 }
@@ -59,7 +59,7 @@ async fn a_stream_that_comes_byte_by_byte_is_the_same() {
     let bytes: Vec<String> = events.chars().map(|it| it.to_string()).collect();
     let bytes: Vec<&str> = bytes.iter().map(String::as_str).collect();
 
-    let frames = frames(&format!("{}0\r\n\r\n", chunked(&bytes)), Limits::default()).await;
+    let frames = frames(&format!("{}0\r\n\r\n", chunked(&bytes)), UpstreamLimits::default()).await;
 
     assert_eq!(frames, [pass(HELLO), look(STOP), Ok(Frame::Done)]);
 }
@@ -67,7 +67,7 @@ async fn a_stream_that_comes_byte_by_byte_is_the_same() {
 #[tokio::test]
 async fn an_end_in_mid_event_or_without_a_reason_is_a_cut() {
     for end in ["", "data: {\"choices\"", "data: {\"choices\":[]}\n"] {
-        let frames = frames(&format!("{EVENTS}{HELLO}{end}"), Limits::default()).await;
+        let frames = frames(&format!("{EVENTS}{HELLO}{end}"), UpstreamLimits::default()).await;
 
         assert_eq!(frames.first(), Some(&pass(HELLO)), "{end}");
         assert_eq!(frames.last(), Some(&Err(UpstreamError::Cut)), "{end}");
@@ -76,8 +76,8 @@ async fn an_end_in_mid_event_or_without_a_reason_is_a_cut() {
 
 #[tokio::test]
 async fn a_connection_that_breaks_is_a_cut_unless_the_answer_was_finished() {
-    let broken = frames(&chunked(&[HELLO]), Limits::default()).await;
-    let finished = frames(&chunked(&[HELLO, STOP]), Limits::default()).await;
+    let broken = frames(&chunked(&[HELLO]), UpstreamLimits::default()).await;
+    let finished = frames(&chunked(&[HELLO, STOP]), UpstreamLimits::default()).await;
 
     assert_eq!(broken, [pass(HELLO), Err(UpstreamError::Cut)]);
     assert_eq!(finished, [pass(HELLO), look(STOP)]);
@@ -86,7 +86,7 @@ async fn a_connection_that_breaks_is_a_cut_unless_the_answer_was_finished() {
 #[tokio::test]
 async fn a_connection_that_breaks_before_an_answer_did_not_reach_it() {
     for head in [CHUNKED.to_owned(), EVENTS.replace("\r\n\r\n", "\r\ncontent-length: 9\r\n\r\n")] {
-        let frames = frames(&head, Limits::default()).await;
+        let frames = frames(&head, UpstreamLimits::default()).await;
 
         assert_eq!(frames, [Err(lost())], "{head}");
     }
@@ -94,14 +94,14 @@ async fn a_connection_that_breaks_before_an_answer_did_not_reach_it() {
 
 #[tokio::test]
 async fn an_end_after_the_reason_for_it_is_a_proper_one() {
-    let frames = frames(&format!("{EVENTS}{HELLO}{STOP}"), Limits::default()).await;
+    let frames = frames(&format!("{EVENTS}{HELLO}{STOP}"), UpstreamLimits::default()).await;
 
     assert_eq!(frames, [pass(HELLO), look(STOP)]);
 }
 
 #[tokio::test]
 async fn an_event_longer_than_its_limit_ends_the_stream() {
-    let limits = Limits { max_event: 1024, ..Limits::default() };
+    let limits = UpstreamLimits { max_event: 1024, ..UpstreamLimits::default() };
     let events = format!("{EVENTS}{HELLO}data: {}", "x".repeat(100_000));
 
     let frames = frames(&events, limits).await;
@@ -112,7 +112,7 @@ async fn an_event_longer_than_its_limit_ends_the_stream() {
 #[tokio::test]
 async fn an_upstream_that_only_comments_is_given_up_in_the_end() {
     let peer = Peer::start().await;
-    let limits = Limits { answer: Duration::from_millis(200), ..brief() };
+    let limits = UpstreamLimits { answer: Duration::from_millis(200), ..brief() };
     let upstream = upstream(limits);
     let read = async {
         upstream.open(call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
@@ -192,7 +192,7 @@ async fn a_caller_who_reads_slowly_does_not_make_its_upstream_silent() {
 #[tokio::test]
 async fn dropping_a_stream_closes_its_connection() {
     let peer = Peer::start().await;
-    let upstream = upstream(Limits::default());
+    let upstream = upstream(UpstreamLimits::default());
     let (frames, mut socket) = tokio::join!(upstream.open(call(&peer.endpoint, &[OPEN])), async {
         let mut socket = peer.request().await;
         socket.write_all(EVENTS.as_bytes()).await.unwrap();
@@ -208,8 +208,8 @@ async fn dropping_a_stream_closes_its_connection() {
 #[tokio::test]
 async fn dropping_a_call_that_waits_closes_its_connection() {
     let peer = Peer::start().await;
-    let upstream = upstream(Limits::default());
-    let mut waiting = Box::pin(upstream.whole(call(&peer.endpoint, &[OPEN])));
+    let upstream = upstream(UpstreamLimits::default());
+    let mut waiting = Box::pin(upstream.complete(call(&peer.endpoint, &[OPEN])));
     let mut socket = tokio::select! {
         _ = &mut waiting => panic!("nothing was answered"),
         socket = peer.request() => socket,
@@ -224,7 +224,7 @@ async fn dropping_a_call_that_waits_closes_its_connection() {
 #[tokio::test]
 async fn a_connection_serves_the_next_stream_though_its_end_came_after_done() {
     let peer = Peer::start().await;
-    let upstream = upstream(Limits::default());
+    let upstream = upstream(UpstreamLimits::default());
     let done = Notify::new();
     let read = async {
         for _ in 0..2 {
@@ -255,7 +255,7 @@ async fn a_connection_serves_the_next_stream_though_its_end_came_after_done() {
 #[tokio::test]
 async fn a_body_that_does_not_end_after_done_is_left() {
     let peer = Peer::start().await;
-    let upstream = upstream(Limits::default());
+    let upstream = upstream(UpstreamLimits::default());
     let read = async {
         upstream.open(call(&peer.endpoint, &[OPEN])).await.unwrap().collect::<Vec<_>>().await
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pia_assistant::{Timer, Wait};
+use pia_assistant::{Timer, TimerFuture};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -25,11 +25,11 @@ impl Timer for TokioWaits {
         self.began.elapsed()
     }
 
-    fn pause(&self, delay: Duration) -> Wait {
+    fn pause(&self, delay: Duration) -> TimerFuture {
         Box::pin(tokio::time::sleep(delay))
     }
 
-    fn stop(&self) -> Wait {
+    fn stop(&self) -> TimerFuture {
         Box::pin(self.stop.clone().cancelled_owned())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use pia_assistant::Tokens;
+use pia_assistant::TokenCounter;
 use tiktoken_rs::CoreBPE;
 
 /// About so many bytes make a token, where nothing better is known.
@@ -44,7 +44,7 @@ impl O200k {
     }
 }
 
-impl Tokens for O200k {
+impl TokenCounter for O200k {
     fn count(&self, text: &str) -> i64 {
         let Some(Some(table)) = self.0.read.get() else {
             self.begin();

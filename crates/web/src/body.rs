@@ -14,7 +14,7 @@ use actix_web::{FromRequest, HttpRequest};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{self, LocalBoxStream};
 use futures_util::{FutureExt, StreamExt};
-use pia_kernel::shortened;
+use pia_kernel::truncate;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::time::Instant;
 
@@ -27,19 +27,19 @@ use crate::{ApiError, BodyMemory, Caller, ClientAddress, FieldError};
 /// `MIN_BYTES_IN_WINDOW` more of it: 4 KiB a second.
 const RATE_WINDOW: Duration = Duration::from_secs(30);
 const MIN_BYTES_IN_WINDOW: usize = 30 * 4 * 1024;
-/// Duration for which the whole of a body may take.
+/// Maximum time for receiving a whole body.
 const MAX_UPLOAD_TIME: Duration = Duration::from_mins(10);
 const MAX_SMALL_UPLOAD_TIME: Duration = Duration::from_secs(30);
 /// Up to here a body is a small one.
-const SMALL: usize = 1024 * 1024;
+const MAX_SMALL_BODY_BYTES: usize = 1024 * 1024;
 /// Byte order mark that some programs put before a text in UTF-8. It is no part
 /// of the JSON (RFC 8259, 8.1).
-const MARK: &[u8] = b"\xef\xbb\xbf";
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Maximum length of a description of an invalid value, in characters.
 const MAX_REASON_CHARS: usize = 200;
 /// So much is decompressed at once. It may become a thousand times as much,
 /// which is held before anybody can look how long it is.
-const INFLATED_AT_ONCE: usize = 256;
+const INFLATE_CHUNK_BYTES: usize = 256;
 
 /// A JSON body, no longer than the route table allows.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl RawBody {
     /// Refuses a JSON body of more values than this: made into a tree, each takes
     /// many times the room of its two bytes.
     pub fn expect_values(&self, most: usize) -> Result<(), ApiError> {
-        if separators(&self.0) <= most {
+        if count_separators(&self.0) <= most {
             return Ok(());
         }
         let message = format!("The body has more than {most} values.");
@@ -102,8 +102,8 @@ impl RawBody {
     }
 }
 
-/// Returns the number of values a JSON text has at most, were it one.
-fn separators(json: &[u8]) -> usize {
+/// Returns an upper bound of the number of values in a text, if it is JSON.
+fn count_separators(json: &[u8]) -> usize {
     let (mut count, mut in_text, mut escaped) = (0, false, false);
     for byte in json {
         match byte {
@@ -156,7 +156,7 @@ impl FromRequest for RawBody {
     type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        read_body(request, plain(payload.take(), request))
+        read_body(request, decompressed(payload.take(), request))
     }
 }
 
@@ -164,25 +164,26 @@ impl FromRequest for RawBody {
 /// allows.
 pub(crate) fn read_body(
     request: &HttpRequest,
-    pieces: Pieces,
+    pieces: BodyChunks,
 ) -> LocalBoxFuture<'static, Result<RawBody, ApiError>> {
     let limit = request.extensions().get::<BodyLimit>().map_or(0, |it| it.0);
-    let room = request.app_data::<Data<BodyMemory>>().map(|it| it.hold(sender(request)));
-    let announced = announced(request).min(limit);
-    let longest = if limit > SMALL { MAX_UPLOAD_TIME } else { MAX_SMALL_UPLOAD_TIME };
+    let room = request.app_data::<Data<BodyMemory>>().map(|it| it.new_permit(body_payer(request)));
+    let announced = content_length(request).min(limit);
+    let longest =
+        if limit > MAX_SMALL_BODY_BYTES { MAX_UPLOAD_TIME } else { MAX_SMALL_UPLOAD_TIME };
     let (coding, is_json) = (known_coding(request), RawBody::expect_json(request).is_ok());
     async move {
         coding?;
-        let read = collect_body(pieces, Size { announced, limit }, room);
+        let read = collect_body(pieces, Size { content_length: announced, limit }, room);
         let read = tokio::time::timeout(longest, read).await;
         let RawBody(bytes) = read.map_err(|_elapsed| too_slow())??;
-        let marked = is_json && bytes.starts_with(MARK);
-        Ok(RawBody(if marked { bytes.slice(MARK.len()..) } else { bytes }))
+        let marked = is_json && bytes.starts_with(BYTE_ORDER_MARK);
+        Ok(RawBody(if marked { bytes.slice(BYTE_ORDER_MARK.len()..) } else { bytes }))
     }
     .boxed_local()
 }
 
-fn sender(request: &HttpRequest) -> Option<Payer> {
+fn body_payer(request: &HttpRequest) -> Option<Payer> {
     let extensions = request.extensions();
     let address = || extensions.get::<ClientAddress>()?.ip.map(Payer::address);
     extensions.get::<Caller>().map(|it| Payer::User(it.0.user)).or_else(address)
@@ -190,28 +191,28 @@ fn sender(request: &HttpRequest) -> Option<Payer> {
 
 /// Announced and maximum size of a body.
 struct Size {
-    announced: usize,
+    content_length: usize,
     limit: usize,
 }
 
-pub(crate) type Pieces = LocalBoxStream<'static, Result<Bytes, PayloadError>>;
+pub(crate) type BodyChunks = LocalBoxStream<'static, Result<Bytes, PayloadError>>;
 
 /// The body, decompressed if it is compressed.
-pub(crate) fn plain(payload: Payload, request: &HttpRequest) -> Pieces {
+pub(crate) fn decompressed(payload: Payload, request: &HttpRequest) -> BodyChunks {
     if !request.headers().contains_key(CONTENT_ENCODING) {
         return payload.boxed_local();
     }
-    let small = payload.flat_map(|piece| stream::iter(small(piece))).boxed_local();
+    let small = payload.flat_map(|piece| stream::iter(split_for_inflating(piece))).boxed_local();
     Decompress::from_headers(small, request.headers()).boxed_local()
 }
 
-pub(crate) fn small(
+pub(crate) fn split_for_inflating(
     piece: Result<Bytes, PayloadError>,
 ) -> impl Iterator<Item = Result<Bytes, PayloadError>> {
     let mut rest = Some(piece);
     std::iter::from_fn(move || match rest.take()? {
-        Ok(mut piece) if piece.len() > INFLATED_AT_ONCE => {
-            let first = piece.split_to(INFLATED_AT_ONCE);
+        Ok(mut piece) if piece.len() > INFLATE_CHUNK_BYTES => {
+            let first = piece.split_to(INFLATE_CHUNK_BYTES);
             rest = Some(Ok(piece));
             Some(Ok(first))
         }
@@ -220,7 +221,7 @@ pub(crate) fn small(
 }
 
 async fn collect_body(
-    mut body: Pieces,
+    mut body: BodyChunks,
     size: Size,
     mut room: Option<MemoryPermit>,
 ) -> Result<RawBody, ApiError> {
@@ -231,7 +232,7 @@ async fn collect_body(
     loop {
         let next = tokio::time::timeout_at(rate.window_end, body.next()).await;
         let Some(piece) = next.map_err(|_elapsed| too_slow())? else { break };
-        let piece = piece.map_err(|err| broken(&err))?;
+        let piece = piece.map_err(|err| payload_error(&err))?;
         let length = whole.len() + only.as_ref().map_or(0, Bytes::len) + piece.len();
         rate.advance_to(length);
         if length > limit {
@@ -247,7 +248,7 @@ async fn collect_body(
                 if begins {
                     // What is not written to takes no memory, and what grows
                     // by doubling takes twice as much for a moment.
-                    whole.reserve(size.announced);
+                    whole.reserve(size.content_length);
                 }
                 whole.extend_from_slice(first.as_deref().unwrap_or_default());
                 whole.extend_from_slice(&piece);
@@ -256,7 +257,7 @@ async fn collect_body(
     }
     let bytes = only.unwrap_or_else(|| whole.freeze());
     Ok(RawBody(match room.filter(MemoryPermit::is_counted) {
-        Some(room) => Bytes::from_owner(Counted { bytes, _room: room }),
+        Some(room) => Bytes::from_owner(TrackedBytes { bytes, _room: room }),
         None => bytes,
     }))
 }
@@ -286,12 +287,12 @@ impl Rate {
 }
 
 /// Bytes whose room is given back with the last slice of them.
-struct Counted {
+struct TrackedBytes {
     bytes: Bytes,
     _room: MemoryPermit,
 }
 
-impl AsRef<[u8]> for Counted {
+impl AsRef<[u8]> for TrackedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -302,22 +303,22 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Err(match serde_json::from_slice::<IgnoredAny>(bytes) {
             Ok(_) => no_object(),
-            Err(fault) => malformed(&fault),
+            Err(fault) => malformed_json_error(&fault),
         });
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(&mut json).map_err(|err| {
-        let field = shortened(&err.path().to_string(), MAX_REASON_CHARS).to_owned();
+        let field = truncate(&err.path().to_string(), MAX_REASON_CHARS).to_owned();
         let fault = err.into_inner();
         if fault.is_data() {
             let field = if field == "." { String::new() } else { field };
-            let reason = reason(&fault);
+            let reason = format_json_error(&fault);
             let message = if field.is_empty() { reason } else { format!("`{field}`: {reason}") };
             return ApiError::invalid(vec![FieldError { field, code: "invalid", message }]);
         }
-        malformed(&fault)
+        malformed_json_error(&fault)
     })?;
-    json.end().map_err(|fault| malformed(&fault))?;
+    json.end().map_err(|fault| malformed_json_error(&fault))?;
     Ok(parsed)
 }
 
@@ -332,25 +333,25 @@ fn no_object() -> ApiError {
 /// Returns serde's description of an error, without line and column, which the
 /// field tells better, and without the value, which may be a secret or have no
 /// end.
-pub fn reason(fault: &serde_json::Error) -> String {
+pub fn format_json_error(fault: &serde_json::Error) -> String {
     let told = fault.to_string();
     let place = if fault.line() > 0 { told.rsplit_once(" at line ") } else { None };
     let told = place.map_or(told.as_str(), |(reason, _)| reason);
     let kinds = ["invalid type: ", "invalid value: ", "unknown variant "];
     let Some(kind) = kinds.into_iter().find(|it| told.starts_with(it)) else {
-        return shortened(told, MAX_REASON_CHARS).to_owned();
+        return truncate(told, MAX_REASON_CHARS).to_owned();
     };
     let parts = told.strip_prefix(kind).and_then(|it| it.rsplit_once(", expected "));
     let Some((given, expected)) = parts else {
         return kind.trim_end_matches([':', ' ']).to_owned();
     };
     let given = given.split(['`', '"']).next().unwrap_or_default();
-    let expected = shortened(expected, MAX_REASON_CHARS);
+    let expected = truncate(expected, MAX_REASON_CHARS);
     format!("{}, expected {expected}", format!("{kind}{given}").trim_end())
 }
 
 /// Returns the error for a body that is no JSON.
-pub fn malformed(fault: &serde_json::Error) -> ApiError {
+pub fn malformed_json_error(fault: &serde_json::Error) -> ApiError {
     let message = format!(
         "The body is not well-formed JSON (line {}, column {}).",
         fault.line(),
@@ -375,14 +376,14 @@ fn too_slow() -> ApiError {
     ApiError::refused(StatusCode::REQUEST_TIMEOUT, "body_timeout", message)
 }
 
-fn broken(err: &PayloadError) -> ApiError {
+fn payload_error(err: &PayloadError) -> ApiError {
     tracing::debug!(error = err as &dyn std::error::Error, "a body could not be read");
     let message = "The body could not be read: it ended early or is not compressed as it says.";
     ApiError::refused(StatusCode::BAD_REQUEST, "unreadable_body", message)
 }
 
 /// The length that the sender says; nothing of a compressed body.
-fn announced(request: &HttpRequest) -> usize {
+fn content_length(request: &HttpRequest) -> usize {
     let compressed = request.headers().contains_key(CONTENT_ENCODING);
     let length = text(request, CONTENT_LENGTH).filter(|_| !compressed);
     length.and_then(|it| it.parse().ok()).unwrap_or(0)

@@ -9,84 +9,86 @@ use futures_util::stream::{self, BoxStream};
 use futures_util::{Stream, StreamExt as _};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Number of pieces that wait for the client at most.
-const WAITING: usize = 2;
+/// Maximum number of chunks that wait for the client.
+const MAX_QUEUED_CHUNKS: usize = 2;
 
-/// Duration for which a client may take for one piece.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Maximum time that a client may take for one chunk.
+const CHUNK_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Sender of the pieces of a response body. Dropped before [`end`](Self::end),
 /// it cuts the connection: a part is never taken for the whole.
 pub struct BodySender {
-    pieces: Sender<Piece>,
-    patience: Duration,
+    pieces: Sender<BodyChunk>,
+    chunk_timeout: Duration,
 }
 
-enum Piece {
+enum BodyChunk {
     More(Bytes),
     End,
 }
 
 /// Nobody takes any more pieces: the client hung up, or took too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unread;
+pub struct BodyUnread;
 
 /// The answer ends before its end.
 #[derive(Debug)]
-pub struct Cut;
+pub struct BodyCut;
 
-impl fmt::Display for Unread {
+impl fmt::Display for BodyUnread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("nobody reads the answer")
     }
 }
 
-impl Error for Unread {}
+impl Error for BodyUnread {}
 
-impl fmt::Display for Cut {
+impl fmt::Display for BodyCut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the answer could not be finished")
     }
 }
 
-impl Error for Cut {}
+impl Error for BodyCut {}
 
 impl BodySender {
     /// A feed, and the body that it fills.
-    pub(crate) fn new() -> (Self, BoxStream<'static, Result<Bytes, Cut>>) {
-        Self::waiting(PATIENCE)
+    pub(crate) fn new() -> (Self, BoxStream<'static, Result<Bytes, BodyCut>>) {
+        Self::with_chunk_timeout(CHUNK_TIMEOUT)
     }
 
-    fn waiting(patience: Duration) -> (Self, BoxStream<'static, Result<Bytes, Cut>>) {
-        let (pieces, receiver) = channel(WAITING);
-        (Self { pieces, patience }, body(receiver).boxed())
+    fn with_chunk_timeout(
+        patience: Duration,
+    ) -> (Self, BoxStream<'static, Result<Bytes, BodyCut>>) {
+        let (pieces, receiver) = channel(MAX_QUEUED_CHUNKS);
+        (Self { pieces, chunk_timeout: patience }, body(receiver).boxed())
     }
 
     /// Sends a piece as soon as the client has taken those before.
-    pub async fn send(&self, piece: Bytes) -> Result<(), Unread> {
-        self.put(Piece::More(piece)).await
+    pub async fn send(&self, piece: Bytes) -> Result<(), BodyUnread> {
+        self.send_chunk(BodyChunk::More(piece)).await
     }
 
     /// Says that the answer is whole.
-    pub async fn end(self) -> Result<(), Unread> {
-        self.put(Piece::End).await
+    pub async fn end(self) -> Result<(), BodyUnread> {
+        self.send_chunk(BodyChunk::End).await
     }
 
-    async fn put(&self, piece: Piece) -> Result<(), Unread> {
-        match tokio::time::timeout(self.patience, self.pieces.send(piece)).await {
+    async fn send_chunk(&self, piece: BodyChunk) -> Result<(), BodyUnread> {
+        match tokio::time::timeout(self.chunk_timeout, self.pieces.send(piece)).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(Unread),
+            Ok(Err(_)) | Err(_) => Err(BodyUnread),
         }
     }
 }
 
-fn body(receiver: Receiver<Piece>) -> impl Stream<Item = Result<Bytes, Cut>> {
+fn body(receiver: Receiver<BodyChunk>) -> impl Stream<Item = Result<Bytes, BodyCut>> {
     stream::unfold(Some(receiver), |receiver| async {
         let mut receiver = receiver?;
         match receiver.recv().await {
-            Some(Piece::More(piece)) => Some((Ok(piece), Some(receiver))),
-            Some(Piece::End) => None,
-            None => Some((Err(Cut), None)),
+            Some(BodyChunk::More(piece)) => Some((Ok(piece), Some(receiver))),
+            Some(BodyChunk::End) => None,
+            None => Some((Err(BodyCut), None)),
         }
     })
 }
@@ -121,7 +123,7 @@ mod tests {
     async fn a_client_who_hangs_up_or_reads_nothing_ends_it() {
         let (left, body) = BodySender::new();
         drop(body);
-        let (stalled, _body) = BodySender::waiting(Duration::from_millis(1));
+        let (stalled, _body) = BodySender::with_chunk_timeout(Duration::from_millis(1));
 
         let unread = left.send(Bytes::new()).await;
         let mut taken = 0;
@@ -129,6 +131,6 @@ mod tests {
             taken += 1;
         }
 
-        assert_eq!((unread, taken), (Err(Unread), WAITING));
+        assert_eq!((unread, taken), (Err(BodyUnread), MAX_QUEUED_CHUNKS));
     }
 }

@@ -11,7 +11,7 @@ use crate::ApiError;
 
 /// Header that the `fetch` of Node.js sends, too, alone; a browser that sends
 /// it sends `Sec-Fetch-Site` beside it.
-const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// Kind of program that a request comes from.
 ///
@@ -25,29 +25,29 @@ impl FromRequest for FromProgram {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Ok(Self(program(request.headers()))))
+        ready(Ok(Self(program_from_headers(request.headers()))))
     }
 }
 
 /// Returns the kind of program that sends these headers.
-pub(crate) fn program(headers: &HeaderMap) -> Program {
-    told_by(headers, |_| true)
+pub(crate) fn program_from_headers(headers: &HeaderMap) -> Program {
+    detect_program(headers, |_| true)
 }
 
 /// Returns the kind of program of a caller with an API key: SDKs for Node.js
 /// send browsers' headers.
-pub(crate) fn program_with_key(headers: &HeaderMap) -> Program {
-    told_by(headers, |it| it != MODE)
+pub(crate) fn program_with_api_key(headers: &HeaderMap) -> Program {
+    detect_program(headers, |it| it != SEC_FETCH_MODE)
 }
 
-fn told_by(headers: &HeaderMap, tells: impl Fn(&HeaderName) -> bool) -> Program {
+fn detect_program(headers: &HeaderMap, tells: impl Fn(&HeaderName) -> bool) -> Program {
     let fetched = headers.keys().any(|it| it.as_str().starts_with("sec-fetch-") && tells(it));
     let browser = fetched || headers.contains_key(ORIGIN);
     if browser { Program::Browser } else { Program::App }
 }
 
-/// Returns whether who sends these headers reads pages: `text/html` is named
-/// among what they accept.
+/// Returns whether the client reads pages: `text/html` is named among the media
+/// types that it accepts.
 pub fn reads_pages(headers: &HeaderMap) -> bool {
     accepts(headers, "text/html")
 }
@@ -122,7 +122,7 @@ mod tests {
                 .iter()
                 .fold(TestRequest::default(), |it, header| it.insert_header(*header))
                 .to_http_request();
-            (program(request.headers()), program_with_key(request.headers()))
+            (program_from_headers(request.headers()), program_with_api_key(request.headers()))
         };
         let of_node = ("sec-fetch-mode", "cors");
 

@@ -1,4 +1,4 @@
-//! Number of times that a route may be called, and by whom that is counted.
+//! Rate limits of routes, and the callers that they are counted by.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, RateLimiter};
-use pia_identity::{Quota, RateLimitOutcome, RateLimitStore};
+use pia_identity::{RateLimitOutcome, RateLimitStore, RateQuota};
 use pia_kernel::{Clock, LiveSetting, SessionId, Unavailable, UserId};
 
 const SWEEP_EVERY: u32 = 4096;
@@ -57,23 +57,23 @@ impl Budget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quotas {
     /// Of [`Budget::Global`] and [`Budget::Health`].
-    pub global: Quota,
+    pub global: RateQuota,
     /// Of [`Budget::Auth`].
-    pub auth: Quota,
+    pub auth: RateQuota,
     /// Of [`Budget::LocalAuth`].
-    pub local_auth: Quota,
+    pub local_auth: RateQuota,
     /// Of [`Budget::Sync`].
-    pub sync: Quota,
+    pub sync: RateQuota,
     /// Of [`Budget::Ai`].
-    pub ai: Quota,
+    pub ai: RateQuota,
     /// Of [`Budget::Feedback`].
-    pub feedback: Quota,
+    pub feedback: RateQuota,
     /// Of [`Budget::PodUplink`].
-    pub pod_uplink: Quota,
+    pub pod_uplink: RateQuota,
 }
 
 impl Quotas {
-    fn quota(&self, budget: Budget) -> Quota {
+    fn quota(&self, budget: Budget) -> RateQuota {
         match budget {
             Budget::Global | Budget::Health => self.global,
             Budget::Auth => self.auth,
@@ -120,14 +120,14 @@ impl Payer {
 type Limiter = DefaultKeyedRateLimiter<Payer>;
 
 /// The buckets that this process counts alone, for one set of quotas.
-struct Counted {
+struct InMemoryBuckets {
     quotas: Quotas,
     limiters: [Limiter; Budget::IN_MEMORY.len()],
 }
 
 /// The buckets of every budget.
 pub struct Budgets {
-    counted: LiveSetting<Counted>,
+    counted: LiveSetting<InMemoryBuckets>,
     shared: Arc<dyn RateLimitStore>,
     clock: Arc<dyn Clock>,
     monotonic: DefaultClock,
@@ -138,7 +138,7 @@ impl Budgets {
     /// Full buckets; those that instances share are kept in `shared`.
     pub fn new(quotas: Quotas, shared: Arc<dyn RateLimitStore>, clock: Arc<dyn Clock>) -> Self {
         Self {
-            counted: LiveSetting::new(Counted::full(quotas)),
+            counted: LiveSetting::new(InMemoryBuckets::full(quotas)),
             shared,
             clock,
             // The limiters have their own, monotonic time: nothing of it is stored.
@@ -150,7 +150,7 @@ impl Budgets {
     /// Goes on with other quotas; buckets in memory start full where any changed.
     pub fn resize(&self, quotas: Quotas) {
         if self.counted.get().quotas != quotas {
-            self.counted.set(Counted::full(quotas));
+            self.counted.set(InMemoryBuckets::full(quotas));
         }
     }
 
@@ -183,13 +183,13 @@ impl Budgets {
     }
 }
 
-impl Counted {
+impl InMemoryBuckets {
     fn full(quotas: Quotas) -> Self {
         Self { quotas, limiters: Budget::IN_MEMORY.map(|budget| limiter(quotas.quota(budget))) }
     }
 }
 
-fn limiter(quota: Quota) -> Limiter {
+fn limiter(quota: RateQuota) -> Limiter {
     let burst = NonZeroU32::new(quota.burst).unwrap_or(NonZeroU32::MIN);
     let steady = governor::Quota::with_period(quota.interval());
     RateLimiter::keyed(

@@ -15,13 +15,13 @@ pub struct TrustedProxies(Vec<IpNet>);
 pub struct ClientAddress {
     /// The address; nothing where the connection has none.
     pub ip: Option<IpAddr>,
-    /// True if somebody passed the request on.
+    /// True if the request was forwarded.
     forwarded: bool,
 }
 
 impl ClientAddress {
-    /// Returns whether a program on this machine calls, and no proxy on it for
-    /// others.
+    /// Returns whether the caller is a program on this machine, and not a proxy
+    /// on it that forwards for others.
     pub(crate) fn is_here(&self) -> bool {
         !self.forwarded && self.ip.is_some_and(|it| it.to_canonical().is_loopback())
     }
@@ -55,7 +55,7 @@ impl TrustedProxies {
         ClientAddress { ip: Some(ip), forwarded }
     }
 
-    /// Returns whether the connection's other end is a trusted proxy.
+    /// Returns whether the peer of the connection is a trusted proxy.
     pub(crate) fn include_peer_of(&self, request: &ServiceRequest) -> bool {
         request.peer_addr().is_some_and(|it| self.contains(it.ip().to_canonical()))
     }

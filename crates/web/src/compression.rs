@@ -11,7 +11,7 @@ use actix_web::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, H
 use actix_web::middleware::Next;
 
 /// Below this a body fits a packet either way.
-const WORTH_IT: u64 = 1024;
+const MIN_COMPRESSED_BYTES: u64 = 1024;
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
 /// Middleware behind `Compress`: marks short answers, event streams, whose
@@ -22,7 +22,8 @@ pub async fn keep_uncompressed<B: MessageBody + 'static>(
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
     let mut answer = next.call(request).await?;
-    let short = matches!(answer.response().body().size(), BodySize::Sized(n) if n < WORTH_IT);
+    let short =
+        matches!(answer.response().body().size(), BodySize::Sized(n) if n < MIN_COMPRESSED_BYTES);
     let kind = answer.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
     let stream = kind.is_some_and(|it| it.starts_with("text/event-stream"));
     let archive = kind == Some("application/zip");

@@ -15,15 +15,15 @@ use crate::{ApiError, Runner};
 pub struct ConcurrencyLimiter {
     runner: Runner,
     /// For who is served and who waits.
-    room: Arc<Semaphore>,
-    places: Arc<Semaphore>,
+    queue_slots: Arc<Semaphore>,
+    run_slots: Arc<Semaphore>,
 }
 
 impl ConcurrencyLimiter {
     /// A line before `places`, with room for so many who are served or wait.
     pub fn before(runner: Runner, places: NonZeroUsize, room: NonZeroUsize) -> Self {
         let of = |it: NonZeroUsize| Arc::new(Semaphore::new(it.get().min(Semaphore::MAX_PERMITS)));
-        Self { runner, room: of(room), places: of(places) }
+        Self { runner, queue_slots: of(room), run_slots: of(places) }
     }
 
     /// Runs a use case when its turn has come, and then to its end. Who hangs
@@ -35,8 +35,9 @@ impl ConcurrencyLimiter {
         E: Into<ApiError> + Send + 'static,
     {
         let full = |_| ApiError::overloaded("too many wait in line");
-        let room = Arc::clone(&self.room).try_acquire_owned().map_err(full)?;
-        let place = Arc::clone(&self.places).acquire_owned().await.map_err(ApiError::internal)?;
+        let room = Arc::clone(&self.queue_slots).try_acquire_owned().map_err(full)?;
+        let place =
+            Arc::clone(&self.run_slots).acquire_owned().await.map_err(ApiError::internal)?;
         let served = async move {
             let done = use_case.await;
             drop((place, room));
@@ -62,7 +63,11 @@ mod tests {
     #[tokio::test]
     async fn no_more_are_served_at_once_than_there_are_places() {
         let two = NonZeroUsize::new(2).unwrap();
-        let line = ConcurrencyLimiter::before(Runner::here(), two, NonZeroUsize::new(100).unwrap());
+        let line = ConcurrencyLimiter::before(
+            Runner::on_current_runtime(),
+            two,
+            NonZeroUsize::new(100).unwrap(),
+        );
         let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
 
         let served = join_all((0..50).map(|number| {
@@ -85,7 +90,11 @@ mod tests {
 
     #[tokio::test]
     async fn who_finds_the_line_full_is_told_and_who_leaves_makes_room() {
-        let line = ConcurrencyLimiter::before(Runner::here(), ONE, NonZeroUsize::new(2).unwrap());
+        let line = ConcurrencyLimiter::before(
+            Runner::on_current_runtime(),
+            ONE,
+            NonZeroUsize::new(2).unwrap(),
+        );
         let (end, ended) = oneshot::channel::<()>();
         let long = async { Ok::<_, Unavailable>(ended.await.is_ok()) };
         let mut served = Box::pin(line.run(long));

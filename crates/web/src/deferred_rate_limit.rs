@@ -7,7 +7,7 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
 use pia_kernel::SessionId;
 
 use crate::budgets::Payer;
-use crate::extract::Pays;
+use crate::extract::RateLimitPayer;
 use crate::{ApiError, Gates};
 
 /// Rate limit that a handler applies itself; see [`RateLimit`](crate::RateLimit).
@@ -17,14 +17,14 @@ use crate::{ApiError, Gates};
 #[must_use = "a call that is not counted is not limited"]
 pub struct DeferredRateLimit {
     gates: web::Data<Gates>,
-    pays: Option<Pays>,
+    pays: Option<RateLimitPayer>,
 }
 
 impl DeferredRateLimit {
     /// Counts the call against `session`, or else against its sender.
-    pub async fn pay(self, session: Option<SessionId>) -> Result<(), ApiError> {
+    pub async fn check(self, session: Option<SessionId>) -> Result<(), ApiError> {
         let Some(pays) = self.pays else { return Ok(()) };
-        let payer = session.map_or(pays.otherwise, Payer::Session);
+        let payer = session.map_or(pays.default_payer, Payer::Session);
         self.gates.charge(pays.budget, payer).await
     }
 }
@@ -35,7 +35,7 @@ impl FromRequest for DeferredRateLimit {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let gates = request.app_data::<web::Data<Gates>>().cloned();
-        let pays = request.extensions().get::<Pays>().copied();
+        let pays = request.extensions().get::<RateLimitPayer>().copied();
         ready(match gates {
             Some(gates) => Ok(Self { gates, pays }),
             None => Err(ApiError::internal("no gates are configured")),

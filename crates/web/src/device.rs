@@ -5,7 +5,7 @@ use std::future::{Ready, ready};
 use actix_web::dev::Payload;
 use actix_web::http::header::USER_AGENT;
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
-use pia_identity::Device;
+use pia_identity::SignInDevice;
 
 use crate::{ApiError, ClientAddress};
 
@@ -16,7 +16,7 @@ const OS_VERSION: &str = "x-pia-os-version";
 /// Device of a request as it describes itself, and its address as trusted
 /// proxies report it.
 #[derive(Debug, Clone)]
-pub struct FromDevice(pub Device);
+pub struct FromDevice(pub SignInDevice);
 
 impl FromRequest for FromDevice {
     type Error = ApiError;
@@ -24,7 +24,7 @@ impl FromRequest for FromDevice {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let address = request.extensions().get::<ClientAddress>().and_then(|it| it.ip);
-        ready(Ok(Self(Device {
+        ready(Ok(Self(SignInDevice {
             device_id: text(request, DEVICE_ID),
             app_version: text(request, APP_VERSION),
             os_version: text(request, OS_VERSION),

@@ -10,7 +10,7 @@ use crate::ApiError;
 /// The paths under which OpenAI's API is spoken, unknown ones included.
 const OPENAI: [&str; 2] = ["/v1", "/api/ai/v1"];
 
-/// Returns whether OpenAI's API is spoken under this path.
+/// Returns whether this path speaks OpenAI's API.
 pub fn speaks_openai(path: &str) -> bool {
     let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
     OPENAI.iter().any(|it| path.strip_prefix(it).is_some_and(below))

@@ -204,7 +204,7 @@ impl ApiError {
     }
 
     /// The caller must prove again that the account is theirs.
-    pub fn sign_in_again() -> Self {
+    pub fn fresh_sign_in_required() -> Self {
         let message = "Send your `password`, a `code` or a `recoveryCode`, or sign in again: this \
                        needs a sign-in of the last ten minutes.";
         Self::refused(StatusCode::FORBIDDEN, "fresh_sign_in_required", message)
@@ -249,7 +249,7 @@ impl ApiError {
 
     /// There is nothing with that id, or it is somebody else's: who asks is
     /// not told which.
-    pub fn nothing_of_yours() -> Self {
+    pub fn not_found() -> Self {
         Self::refused(StatusCode::NOT_FOUND, "not_found", "You have nothing with this id.")
     }
 

@@ -18,7 +18,7 @@ pub struct Caller(pub CallerState);
 
 impl Caller {
     /// Returns the caller and their session.
-    pub fn claim(self) -> SessionRef {
+    pub fn session_ref(self) -> SessionRef {
         SessionRef { user: self.0.user, session: self.0.session }
     }
 }
@@ -26,7 +26,7 @@ impl Caller {
 /// Credential that came with the request, if any did; whether the account or
 /// the session still exists was not checked.
 #[derive(Debug, Clone, Copy)]
-pub struct Claimed(pub Option<SessionRef>);
+pub struct PresentedCredential(pub Option<SessionRef>);
 
 /// The longest body that the route reads.
 #[derive(Debug, Clone, Copy)]
@@ -34,9 +34,9 @@ pub(crate) struct BodyLimit(pub(crate) usize);
 
 /// Bucket against which the handler counts the call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pays {
+pub(crate) struct RateLimitPayer {
     pub(crate) budget: Budget,
-    pub(crate) otherwise: Payer,
+    pub(crate) default_payer: Payer,
 }
 
 impl FromRequest for Caller {
@@ -49,7 +49,7 @@ impl FromRequest for Caller {
     }
 }
 
-impl FromRequest for Claimed {
+impl FromRequest for PresentedCredential {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 

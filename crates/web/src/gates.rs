@@ -1,7 +1,7 @@
 //! The gates before every route, in their one order: licence, identity (the
 //! token's signature alone), rate budget, account, feature, length of the body.
 
-mod holder;
+mod credential_holder;
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use pia_policy::{LicenceState, Licensed};
 
 use crate::budgets::{Budget, Budgets, Payer};
 use crate::client_address::ClientAddress;
-use crate::extract::{BodyLimit, Pays};
+use crate::extract::{BodyLimit, RateLimitPayer};
 use crate::routes::{
-    Access, Accounts, Licensing, PaidBy, RateLimit, Route, RouteMatch, RouteTable,
+    Access, AccountScope, Licensing, PaidBy, RateLimit, Route, RouteMatch, RouteTable,
 };
-use crate::{ApiError, Caller, Claimed, Runner};
-use holder::Holder;
+use crate::{ApiError, Caller, PresentedCredential, Runner};
+use credential_holder::CredentialHolder;
 
 /// Dependencies of the gates.
 pub struct Gates {
@@ -34,10 +34,10 @@ pub struct Gates {
     /// Verification of access tokens.
     pub tokens: AccessTokens,
     /// State of accounts and sessions.
-    pub standings: CallerCache,
+    pub callers: CallerCache,
     /// Verification of API keys.
     pub keys: ApiKeyAuthenticator,
-    /// Number of times that they may call.
+    /// Rate limits of callers.
     pub budgets: Arc<Budgets>,
     /// Licence in force.
     pub licence: LiveSetting<LicenceState>,
@@ -86,7 +86,7 @@ impl Gates {
         };
         self.licensed(licensing)?;
         match found {
-            RouteMatch::Route(route) => self.pass(request, route).await,
+            RouteMatch::Route(route) => self.check_access(request, route).await,
             RouteMatch::OtherMethods(allowed) => Err(ApiError::other_methods(&allowed)),
             RouteMatch::Nothing => Err(ApiError::no_such_path()),
         }
@@ -114,28 +114,28 @@ impl Gates {
 
     /// A caller is counted before they are refused, so that guessing a token
     /// costs the guesser; and refused before anything of the body is read.
-    async fn pass(&self, request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {
-        let holder = self.holder(request, route).await?;
-        let user = holder.map(Holder::user).filter(|_| route.payer == PaidBy::Caller);
+    async fn check_access(&self, request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {
+        let holder = self.identify(request, route).await?;
+        let user = holder.map(CredentialHolder::user).filter(|_| route.payer == PaidBy::Caller);
         let payer = payer(request, user);
         if let (RateLimit::AtGate(budget), Some(payer)) = (route.charge, payer) {
             self.charge(budget, payer).await?;
         }
         match route.access {
             Access::Anonymous => {}
-            Access::Bearer | Access::Owner | Access::Leaver => {
-                let standing = self.standing(holder, route).await?;
+            Access::Bearer | Access::Owner | Access::OwnerOrGone => {
+                let standing = self.caller_state(holder, route).await?;
                 request.extensions_mut().insert(Caller(standing));
             }
             Access::Operator => self.operator(request)?,
         }
         self.includes(route)?;
-        fits(request, route)?;
+        check_content_length(request, route)?;
         let mut left = request.extensions_mut();
         left.insert(BodyLimit(route.body_limit));
-        left.insert(Claimed(holder.and_then(Holder::session)));
+        left.insert(PresentedCredential(holder.and_then(CredentialHolder::session)));
         if let (RateLimit::InHandler(budget), Some(payer)) = (route.charge, payer) {
-            left.insert(Pays { budget, otherwise: payer });
+            left.insert(RateLimitPayer { budget, default_payer: payer });
         }
         Ok(())
     }
@@ -156,9 +156,9 @@ impl Gates {
     /// The account and the session are looked at on every request: a token
     /// says who its holder was when it was issued, not that they may still
     /// come in. What is remembered of them may only let pass.
-    async fn standing(
+    async fn caller_state(
         &self,
-        holder: Option<Holder>,
+        holder: Option<CredentialHolder>,
         route: &Route,
     ) -> Result<CallerState, ApiError> {
         let holder = holder.ok_or_else(ApiError::unauthenticated)?;
@@ -168,7 +168,7 @@ impl Gates {
             return Ok(standing);
         }
         let fresh = self.fresh(holder).await?;
-        let Some(standing) = fresh else { return Err(self.not_in(holder, route).await?) };
+        let Some(standing) = fresh else { return Err(self.rejection(holder, route).await?) };
         match self.refusal(standing, route) {
             Some(refusal) => Err(refusal),
             None => Ok(standing),
@@ -176,12 +176,18 @@ impl Gates {
     }
 
     /// Returns the error for somebody with a valid token who is refused.
-    async fn not_in(&self, holder: Holder, route: &Route) -> Result<ApiError, ApiError> {
-        let Holder::Session(claim) = holder else { return Ok(ApiError::unauthenticated()) };
-        if route.access != Access::Leaver {
+    async fn rejection(
+        &self,
+        holder: CredentialHolder,
+        route: &Route,
+    ) -> Result<ApiError, ApiError> {
+        let CredentialHolder::Session(claim) = holder else {
+            return Ok(ApiError::unauthenticated());
+        };
+        if route.access != Access::OwnerOrGone {
             return Ok(ApiError::unauthenticated());
         }
-        let standings = self.standings.clone();
+        let standings = self.callers.clone();
         let gone = self.runner.run(async move { standings.is_gone(claim.user).await }).await?;
         Ok(if gone { ApiError::no_such_account() } else { ApiError::unauthenticated() })
     }
@@ -196,7 +202,7 @@ impl Gates {
                            password for that.";
             return Some(refused("app_password_refused", message));
         }
-        if route.accounts == Accounts::Any {
+        if route.accounts == AccountScope::Any {
             return None;
         }
         let rules = self.rules.get();
@@ -214,7 +220,7 @@ impl Gates {
     /// machine, whoever calls looks like a program on it.
     fn operator(&self, request: &ServiceRequest) -> Result<(), ApiError> {
         let admitted = match &*self.metrics_token.get() {
-            Some(token) => bearer(request).is_some_and(|it| token.is(it)),
+            Some(token) => bearer(request).is_some_and(|it| token.ct_eq(it)),
             None => request.extensions().get::<ClientAddress>().is_some_and(ClientAddress::is_here),
         };
         if admitted { Ok(()) } else { Err(ApiError::unauthenticated()) }
@@ -261,7 +267,7 @@ fn no_websocket() -> ApiError {
     ApiError::refused(StatusCode::BAD_REQUEST, "upgrade_not_supported", message).closing()
 }
 
-fn fits(request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {
+fn check_content_length(request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {
     let length = text(request, CONTENT_LENGTH).and_then(|it| it.parse::<usize>().ok());
     match length {
         Some(length) if length > route.body_limit => Err(ApiError::too_large(route.body_limit)),

@@ -9,7 +9,7 @@ use futures_util::stream;
 use futures_util::{FutureExt, StreamExt};
 use serde::de::DeserializeOwned;
 
-use crate::body::{Pieces, parse, plain, read_body, small};
+use crate::body::{BodyChunks, decompressed, parse, read_body, split_for_inflating};
 use crate::{ApiError, Body, RawBody};
 
 /// First bytes of each gzip stream; no JSON starts with them.
@@ -48,14 +48,14 @@ impl<T: DeserializeOwned + 'static> FromRequest for Gzipped<Body<T>> {
 }
 
 /// The body, decompressed if it says that it is compressed, or looks so.
-fn pieces(payload: Payload, request: &HttpRequest) -> Pieces {
+fn pieces(payload: Payload, request: &HttpRequest) -> BodyChunks {
     let coding = request.headers().get(CONTENT_ENCODING);
     let silent = coding.is_none_or(|it| it.as_bytes().eq_ignore_ascii_case(b"identity"));
-    if silent { replayed(payload.boxed_local()) } else { plain(payload, request) }
+    if silent { replayed(payload.boxed_local()) } else { decompressed(payload, request) }
 }
 
 /// Looks at the first bytes once they are asked for.
-fn replayed(mut payload: Pieces) -> Pieces {
+fn replayed(mut payload: BodyChunks) -> BodyChunks {
     let looked = async move {
         let mut first = BytesMut::new();
         while first.len() < MAGIC.len() {
@@ -73,11 +73,11 @@ fn replayed(mut payload: Pieces) -> Pieces {
     stream::once(looked).flatten().boxed_local()
 }
 
-fn chain(first: Bytes, rest: Pieces) -> Pieces {
+fn chain(first: Bytes, rest: BodyChunks) -> BodyChunks {
     let compressed = first.starts_with(&MAGIC);
     let whole = stream::iter([Ok(first)]).chain(rest);
     if compressed {
-        let whole = whole.flat_map(|piece| stream::iter(small(piece)));
+        let whole = whole.flat_map(|piece| stream::iter(split_for_inflating(piece)));
         return Decompress::new(whole, ContentEncoding::Gzip).boxed_local();
     }
     whole.boxed_local()

@@ -11,6 +11,7 @@ mod budgets;
 mod client_address;
 mod compression;
 mod concurrency_limiter;
+mod database_health;
 mod deferred_rate_limit;
 mod device;
 mod dialect;
@@ -24,7 +25,6 @@ mod metrics;
 mod openapi;
 mod paging;
 mod path_id;
-mod pulse;
 mod refusals;
 mod request_id;
 mod routes;
@@ -33,32 +33,32 @@ mod strict_transport;
 mod surface;
 
 pub use base_path::{BasePath, strip_base_path};
-pub use body::{Body, OptionalBody, RawBody, malformed, reason};
+pub use body::{Body, OptionalBody, RawBody, format_json_error, malformed_json_error};
 pub use body_memory::BodyMemory;
-pub use body_sender::{BodySender, Cut, Unread};
+pub use body_sender::{BodyCut, BodySender, BodyUnread};
 pub use browser::{FromProgram, reads_json, reads_pages};
 pub use budgets::{Budget, Budgets, Quotas};
 pub use client_address::{ClientAddress, TrustedProxies};
 pub use compression::{acceptable_encoding, keep_uncompressed};
 pub use concurrency_limiter::ConcurrencyLimiter;
+pub use database_health::DatabaseHealth;
 pub use deferred_rate_limit::DeferredRateLimit;
 pub use device::FromDevice;
 pub use dialect::{speaks_openai, translate_errors};
 pub use draining::Draining;
 pub use error::{ApiError, FieldError, OpenAiForm, RETRY_SOON};
 pub use examples::Examples;
-pub use extract::{Caller, Claimed};
+pub use extract::{Caller, PresentedCredential};
 pub use gates::{Gates, admit};
 pub use gzipped::Gzipped;
 pub use metrics::{Metrics, Read, ReadEach};
 pub use openapi::{CreditDocs, openapi};
 pub use paging::Paging;
-pub use path_id::{MintedId, PathId};
-pub use pulse::Pulse;
+pub use path_id::{ClientId, PathId};
 pub use request_id::RequestId;
 pub use routes::{
-    Access, Accounts, Credentials, Docs, Document, Licensing, PaidBy, Parameter, RateLimit,
-    ResponseDoc, Route, RouteTable, WireType, wire,
+    AcceptedCredentials, Access, AccountScope, Docs, Document, Licensing, PaidBy, Parameter,
+    RateLimit, ResponseDoc, Route, RouteTable, WireType, wire,
 };
 pub use runner::Runner;
 pub use strict_transport::StrictTransport;

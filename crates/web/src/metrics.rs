@@ -80,18 +80,18 @@ pub type ReadEach = Box<dyn Fn() -> Vec<(Vec<(&'static str, String)>, u64)> + Se
 impl Metrics {
     /// Tells a number that only grows under `name`, which gets `_total`.
     pub fn counter(&self, name: &'static str, help: &'static str, read: Read) {
-        self.collect(Asked { name, help, read, grows: true });
+        self.collect(InFlightGauge { name, help, read, grows: true });
     }
 
     /// Tells a number that goes up and down under `name`.
     pub fn gauge(&self, name: &'static str, help: &'static str, read: Read) {
-        self.collect(Asked { name, help, read, grows: false });
+        self.collect(InFlightGauge { name, help, read, grows: false });
     }
 
     /// Tells numbers that only grow under `name`, which gets `_total`, each
     /// with labels of its own.
     pub fn counters(&self, name: &'static str, help: &'static str, read: ReadEach) {
-        let each = Each { name, help, read };
+        let each = ReadEachMetric { name, help, read };
         let mut registry = self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         registry.register_collector(Box::new(each));
     }
@@ -104,7 +104,7 @@ impl Metrics {
         Ok(text)
     }
 
-    /// Returns the number of requests are being answered.
+    /// Returns the number of requests in flight.
     pub fn in_flight(&self) -> u64 {
         self.in_flight.load(Ordering::Relaxed)
     }
@@ -122,7 +122,7 @@ impl Metrics {
         self.seconds.get_or_create(&label).observe(took.as_secs_f64());
     }
 
-    fn collect(&self, asked: Asked) {
+    fn collect(&self, asked: InFlightGauge) {
         let mut registry = self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         registry.register_collector(Box::new(asked));
     }
@@ -142,20 +142,20 @@ fn method_label(method: &Method) -> &str {
     if usual.contains(method) { method.as_str() } else { "other" }
 }
 
-struct Asked {
+struct InFlightGauge {
     name: &'static str,
     help: &'static str,
     read: Read,
     grows: bool,
 }
 
-impl fmt::Debug for Asked {
+impl fmt::Debug for InFlightGauge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Asked").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Collector for Asked {
+impl Collector for InFlightGauge {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let value = (self.read)();
         if self.grows {
@@ -170,19 +170,19 @@ impl Collector for Asked {
     }
 }
 
-struct Each {
+struct ReadEachMetric {
     name: &'static str,
     help: &'static str,
     read: ReadEach,
 }
 
-impl fmt::Debug for Each {
+impl fmt::Debug for ReadEachMetric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Each").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Collector for Each {
+impl Collector for ReadEachMetric {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let mut told =
             encoder.encode_descriptor(self.name, self.help, None, MetricType::Counter)?;

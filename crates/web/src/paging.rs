@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{ApiError, FieldError};
 
-const USUAL: u16 = 50;
+const DEFAULT_PAGE_ITEMS: u16 = 50;
 const MAX_PAGE_ITEMS: u16 = 200;
 
 /// Requested page of a list. Anything but a limit from 1 to 200 and a cursor of
@@ -20,7 +20,7 @@ pub struct Paging(pub PageRequest);
 
 impl Paging {
     /// Formats a cursor for clients, who are not to look into it.
-    pub fn cursor(place: Cursor) -> String {
+    pub fn format_cursor(place: Cursor) -> String {
         format!("{}.{}", place.at.micros(), place.id.simple())
     }
 
@@ -33,23 +33,28 @@ impl Paging {
         let parameters = Query::<Vec<(String, String)>>::from_query(query);
         let Ok(Query(parameters)) = parameters else {
             let message = "The query is malformed.".to_owned();
-            return Err(ApiError::invalid(vec![fault("", message)]));
+            return Err(ApiError::invalid(vec![field_error("", message)]));
         };
         let mut faults = Vec::new();
-        let limit = match one(&parameters, "limit") {
-            Ok(limit) => limit.map_or(Some(USUAL), parse_limit),
+        let limit = match single_parameter(&parameters, "limit") {
+            Ok(limit) => limit.map_or(Some(DEFAULT_PAGE_ITEMS), parse_limit),
             Err(Repeated) => None,
         };
         if limit.is_none() {
-            faults
-                .push(fault("limit", format!("`limit` is one number from 1 to {MAX_PAGE_ITEMS}.")));
+            faults.push(field_error(
+                "limit",
+                format!("`limit` is one number from 1 to {MAX_PAGE_ITEMS}."),
+            ));
         }
-        let after = match one(&parameters, "cursor") {
+        let after = match single_parameter(&parameters, "cursor") {
             Ok(cursor) => cursor.map_or(Some(None), |it| parse_cursor(it).map(Some)),
             Err(Repeated) => None,
         };
         if after.is_none() {
-            faults.push(fault("cursor", "`cursor` is a `nextCursor` as it was told.".to_owned()));
+            faults.push(field_error(
+                "cursor",
+                "`cursor` is a `nextCursor` as it was told.".to_owned(),
+            ));
         }
         match (limit, after) {
             (Some(limit), Some(after)) => Ok(Self(PageRequest { after, limit })),
@@ -70,7 +75,10 @@ impl FromRequest for Paging {
 /// A parameter stands there more than once.
 struct Repeated;
 
-fn one<'a>(parameters: &'a [(String, String)], name: &str) -> Result<Option<&'a str>, Repeated> {
+fn single_parameter<'a>(
+    parameters: &'a [(String, String)],
+    name: &str,
+) -> Result<Option<&'a str>, Repeated> {
     let mut given = parameters.iter().filter(|(it, _)| it == name);
     match (given.next(), given.next()) {
         (first, None) => Ok(first.map(|(_, value)| value.as_str())),
@@ -89,10 +97,10 @@ fn parse_cursor(text: &str) -> Option<Cursor> {
     let place =
         Cursor { at: Timestamp::from_micros(micros.parse().ok()?), id: Uuid::try_parse(id).ok()? };
     // There is one way to write a place, and it was told.
-    (Paging::cursor(place) == text).then_some(place)
+    (Paging::format_cursor(place) == text).then_some(place)
 }
 
-fn fault(field: &str, message: String) -> FieldError {
+fn field_error(field: &str, message: String) -> FieldError {
     FieldError { field: field.to_owned(), code: "invalid", message }
 }
 
@@ -130,7 +138,7 @@ mod tests {
         for micros in [i64::MIN, -1, 0, 1_800_000_000_000_000, i64::MAX] {
             let place = Cursor { at: Timestamp::from_micros(micros), id: Uuid::now_v7() };
 
-            let query = format!("cursor={}&limit=3", Paging::cursor(place));
+            let query = format!("cursor={}&limit=3", Paging::format_cursor(place));
 
             assert_eq!(page(&query), PageRequest { after: Some(place), limit: 3 });
         }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::ApiError;
 
 /// Length of a GUID with hyphens, the only form that is written.
-const LENGTH: usize = 36;
+const GUID_CHARS: usize = 36;
 
 /// The one id in a request's path, a GUID in any case.
 ///
@@ -22,16 +22,16 @@ impl FromRequest for PathId {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(id(request).map(Self).ok_or_else(ApiError::nothing_of_yours))
+        ready(id(request).map(Self).ok_or_else(ApiError::not_found))
     }
 }
 
 /// Id in the path where clients generate the ids: one that does not exist is
 /// not answered with 404, and what is no id is for the handler to judge.
 #[derive(Debug, Clone, Copy)]
-pub struct MintedId(pub Option<Uuid>);
+pub struct ClientId(pub Option<Uuid>);
 
-impl FromRequest for MintedId {
+impl FromRequest for ClientId {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 
@@ -45,7 +45,7 @@ fn id(request: &HttpRequest) -> Option<Uuid> {
 }
 
 fn parse(text: &str) -> Option<Uuid> {
-    (text.len() == LENGTH).then(|| Uuid::try_parse(text).ok()).flatten()
+    (text.len() == GUID_CHARS).then(|| Uuid::try_parse(text).ok()).flatten()
 }
 
 #[cfg(test)]
@@ -68,6 +68,6 @@ mod tests {
             assert_eq!(parse(&other), None, "{other}");
         }
         assert_eq!(parse("revoke-others"), None);
-        assert_eq!(parse(&"x".repeat(LENGTH)), None);
+        assert_eq!(parse(&"x".repeat(GUID_CHARS)), None);
     }
 }

@@ -17,9 +17,9 @@ pub struct Route {
     /// Callers that may use it.
     pub access: Access,
     /// Credentials that it accepts.
-    pub credentials: Credentials,
+    pub credentials: AcceptedCredentials,
     /// Accounts that may use it.
-    pub accounts: Accounts,
+    pub accounts: AccountScope,
     /// Licence that it needs.
     pub licensing: Licensing,
     /// Feature that the licence must include.
@@ -52,7 +52,7 @@ pub enum Access {
     Owner,
     /// Owners on the way out: a caller whose account is gone gets that answer,
     /// and not that they must sign in.
-    Leaver,
+    OwnerOrGone,
     /// Whoever has the metrics token or, where none is set, calls from the
     /// machine itself.
     Operator,
@@ -60,7 +60,7 @@ pub enum Access {
 
 /// The credentials that a route takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Credentials {
+pub enum AcceptedCredentials {
     /// An access token of a session.
     Session,
     /// An access token of a session, or an API key.
@@ -69,7 +69,7 @@ pub enum Credentials {
 
 /// The accounts that a route is open to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Accounts {
+pub enum AccountScope {
     /// Those that owe neither the declaration as a trader nor the proof that
     /// their address is their own, where the operator asks for these.
     Complete,
@@ -198,16 +198,15 @@ impl Route {
     /// Returns whether it is closed to sessions that began with an app
     /// password.
     pub(crate) fn owners_only(&self) -> bool {
-        matches!(self.access, Access::Owner | Access::Leaver)
+        matches!(self.access, Access::Owner | Access::OwnerOrGone)
     }
 
-    /// Returns whether a script may call it with an API key in the place of a
-    /// token.
+    /// Returns whether a script may call it with an API key instead of a token.
     pub(crate) fn takes_keys(&self) -> bool {
-        self.credentials == Credentials::SessionOrApiKey
+        self.credentials == AcceptedCredentials::SessionOrApiKey
     }
 
-    /// Returns whether a model is asked, which costs the caller credits.
+    /// Returns whether it calls a model, which costs the caller credits.
     pub(crate) fn costs_credits(&self) -> bool {
         self.charge == RateLimit::AtGate(Budget::Ai)
     }

@@ -24,8 +24,8 @@ use tracing::Instrument;
 use crate::access_log::{Entry, Logged};
 use crate::dialect::speaks_openai;
 use crate::{
-    ApiError, BasePath, Claimed, ClientAddress, Draining, Metrics, RequestId, StrictTransport,
-    TrustedProxies,
+    ApiError, BasePath, ClientAddress, Draining, Metrics, PresentedCredential, RequestId,
+    StrictTransport, TrustedProxies,
 };
 
 /// Longer ones are cut.
@@ -33,7 +33,7 @@ const MAX_USER_AGENT_CHARS: usize = 256;
 
 /// Headers of responses that set none themselves: they are data, which loads
 /// and frames nothing wherever a browser shows it.
-const UNLESS_SAID: [(HeaderName, &str); 3] = [
+const DEFAULT_HEADERS: [(HeaderName, &str); 3] = [
     (CACHE_CONTROL, "no-store"),
     (CONTENT_SECURITY_POLICY, "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
     (REFERRER_POLICY, "no-referrer"),
@@ -66,7 +66,7 @@ pub async fn surface<B: MessageBody + 'static>(
     }
     let span =
         tracing::info_span!("request", request.id = id.as_str(), request.proxy_id = proxy_id);
-    let origin = origin(&request, &id);
+    let origin = request_context(&request, &id);
     let answering = origin.scope(next.call(request)).instrument(span.clone());
     let answered = AssertUnwindSafe(answering).catch_unwind().await;
     let mut entry = Entry {
@@ -87,7 +87,7 @@ pub async fn surface<B: MessageBody + 'static>(
         return Err(after_panic(&id, &entry, speaks_openai));
     };
     let mut answer = answer?;
-    dress(&mut answer, &id);
+    set_common_headers(&mut answer, &id);
     let strict = answer.request().app_data::<Data<StrictTransport>>().cloned();
     if let Some(policy) = strict.as_ref().and_then(|it| it.header()) {
         answer.headers_mut().insert(STRICT_TRANSPORT_SECURITY, policy.clone());
@@ -97,7 +97,7 @@ pub async fn surface<B: MessageBody + 'static>(
     }
     entry.status = answer.status().as_u16();
     entry.route = answer.request().match_pattern().unwrap_or(entry.route);
-    entry.user = claim(&answer).map(|it| it.user);
+    entry.user = session_ref(&answer).map(|it| it.user);
     Ok(answer.map_body(|_, body| Logged::new(body, entry)))
 }
 
@@ -108,7 +108,7 @@ fn path(request: &ServiceRequest) -> &str {
 }
 
 /// Returns the context that audit entries and emails record of their request.
-fn origin(request: &ServiceRequest, id: &RequestId) -> RequestContext {
+fn request_context(request: &ServiceRequest, id: &RequestId) -> RequestContext {
     let text = |name| request.headers().get(name).and_then(|it| it.to_str().ok());
     let agent =
         text(USER_AGENT).map(|it| it.chars().take(MAX_USER_AGENT_CHARS).collect::<String>());
@@ -122,19 +122,19 @@ fn origin(request: &ServiceRequest, id: &RequestId) -> RequestContext {
 
 /// Adds the headers of every response. Nothing here is for caches unless it
 /// says so itself: responses hold tokens and what people wrote.
-fn dress<B>(answer: &mut ServiceResponse<B>, id: &RequestId) {
+fn set_common_headers<B>(answer: &mut ServiceResponse<B>, id: &RequestId) {
     let headers = answer.headers_mut();
     headers.insert(RequestId::HEADER, id.header_value());
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    for (name, value) in UNLESS_SAID {
+    for (name, value) in DEFAULT_HEADERS {
         if !headers.contains_key(&name) {
             headers.insert(name, HeaderValue::from_static(value));
         }
     }
 }
 
-fn claim<B>(answer: &ServiceResponse<B>) -> Option<SessionRef> {
-    answer.request().extensions().get::<Claimed>().and_then(|it| it.0)
+fn session_ref<B>(answer: &ServiceResponse<B>) -> Option<SessionRef> {
+    answer.request().extensions().get::<PresentedCredential>().and_then(|it| it.0)
 }
 
 /// Left alone, a panic would close the connection, and with it what else the

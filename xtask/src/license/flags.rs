@@ -44,7 +44,7 @@ impl Flags {
         Ok(first)
     }
 
-    /// The same as a number.
+    /// Returns the argument as a number.
     pub(super) fn number<T: FromStr>(&self, name: &str) -> Outcome<Option<T>> {
         let Some(text) = self.one(name)? else { return Ok(None) };
         let number = text.parse().ok();

@@ -30,7 +30,7 @@ pub(super) fn inspect(args: impl Iterator<Item = String>) -> Outcome<String> {
     })
 }
 
-/// What a server reads in a licence.
+/// Describes the content of a licence, as a server reads it.
 pub(super) fn described(
     text: impl AsRef<[u8]>,
     key: &VerifyingKey,
@@ -64,7 +64,7 @@ pub(super) fn described(
     ))
 }
 
-/// What a licence claims that was not found good, for finding out where it is
+/// Describes the claims of an invalid licence, for finding out where it is
 /// from.
 fn unverified(text: &[u8]) -> Option<String> {
     let text: String = std::str::from_utf8(text).ok()?.split_whitespace().collect();

@@ -16,11 +16,11 @@ pub enum Admission {
     /// The call may be made.
     Granted {
         /// Reservation of the call.
-        hold: ReservationGuard,
+        reservation: ReservationGuard,
         /// Maximum length of its answer, in tokens.
         output: i64,
         /// Facts about the budget that shortens the requested answer.
-        short: Option<Box<TruncationCause>>,
+        truncation_cause: Option<Box<TruncationCause>>,
     },
     /// It may not.
     Refused(BudgetRefusal),
@@ -47,7 +47,7 @@ pub trait CreditStore: Send + Sync {
     async fn admit(&self, ask: AdmissionRequest) -> Result<Admission, Unavailable>;
 
     /// The windows of somebody as they are now.
-    async fn books(&self, holder: Holder) -> Result<CreditWindows, Unavailable>;
+    async fn load_windows(&self, holder: Holder) -> Result<CreditWindows, Unavailable>;
 
     /// Gives a group more credits, which do not expire. Answers how much it
     /// was ever given; nothing if there is no such group.
@@ -59,5 +59,5 @@ pub trait CreditStore: Send + Sync {
     ) -> Result<Option<Micros>, Unavailable>;
 
     /// The windows in which what is reserved is not what open calls may spend.
-    async fn check(&self) -> Result<Vec<Mismatch>, Unavailable>;
+    async fn find_mismatches(&self) -> Result<Vec<Mismatch>, Unavailable>;
 }

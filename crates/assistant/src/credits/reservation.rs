@@ -151,15 +151,15 @@ mod tests {
     use crate::credits::window::WindowKind;
 
     #[derive(Default)]
-    struct Till(Mutex<Vec<Settlement>>);
+    struct TestSink(Mutex<Vec<Settlement>>);
 
-    impl SettlementSink for Till {
+    impl SettlementSink for TestSink {
         fn settle(&self, settlement: Settlement) {
             self.0.lock().unwrap().push(settlement);
         }
     }
 
-    fn hold(till: &Arc<Till>) -> ReservationGuard {
+    fn hold(till: &Arc<TestSink>) -> ReservationGuard {
         let window = WindowKey { kind: WindowKind::Hourly, owner: Uuid::nil() };
         let parts = vec![ReservationLine { window, amount: Micros(9) }];
         ReservationGuard::new(Uuid::now_v7(), parts, Arc::clone(till) as Arc<dyn SettlementSink>)
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn each_is_settled_once_and_for_nothing_where_nobody_said_for_what() {
-        let till = Arc::new(Till::default());
+        let till = Arc::new(TestSink::default());
 
         drop(hold(&till));
         hold(&till).settle(Micros(4), None);

@@ -29,14 +29,14 @@ impl Span {
     }
 
     /// Returns the time at which an amount spent now leaves the window.
-    pub(crate) fn over(self, now: Timestamp) -> Timestamp {
-        self.ends(self.index(now))
+    pub(crate) fn expires_at(self, now: Timestamp) -> Timestamp {
+        self.bucket_expires_at(self.index(now))
     }
 
     /// Returns the time at which a bucket leaves the window: its last moment is
     /// a whole length ago, so that no window of that length ever has more than
     /// its limit.
-    fn ends(self, index: i64) -> Timestamp {
+    fn bucket_expires_at(self, index: i64) -> Timestamp {
         Timestamp::from_micros((index + 1).saturating_mul(self.bucket).saturating_add(self.length))
     }
 }
@@ -48,7 +48,7 @@ pub struct Buckets(pub Vec<(i64, i64)>);
 impl Buckets {
     /// Forgets what is over.
     pub(crate) fn age(&mut self, span: Span, now: Timestamp) {
-        self.0.retain(|(index, _)| span.ends(*index) > now);
+        self.0.retain(|(index, _)| span.bucket_expires_at(*index) > now);
     }
 
     pub(crate) fn add(&mut self, span: Span, now: Timestamp, amount: Micros) {
@@ -67,13 +67,13 @@ impl Buckets {
 
     /// Returns the time at which so much has left the window; if all of it is
     /// not enough, the time at which all has. Nothing if it is empty.
-    pub(crate) fn frees(&self, span: Span, needed: Micros) -> Option<Timestamp> {
+    pub(crate) fn available_at(&self, span: Span, needed: Micros) -> Option<Timestamp> {
         let mut freed = 0_i64;
         let enough = self.0.iter().find(|(_, amount)| {
             freed = freed.saturating_add(*amount);
             freed >= needed.0
         });
-        enough.or(self.0.last()).map(|(index, _)| span.ends(*index))
+        enough.or(self.0.last()).map(|(index, _)| span.bucket_expires_at(*index))
     }
 }
 
@@ -121,12 +121,12 @@ mod tests {
         for minute in [0, 10, 20] {
             buckets.add(Span::HOUR, start() + MINUTE * minute, Micros(10));
         }
-        let frees = |needed| buckets.frees(Span::HOUR, Micros(needed));
+        let frees = |needed| buckets.available_at(Span::HOUR, Micros(needed));
 
         assert_eq!(frees(1), Some(start() + MINUTE * 61));
         assert_eq!(frees(11), Some(start() + MINUTE * 71));
         assert_eq!(frees(1000), Some(start() + MINUTE * 81));
-        assert_eq!(Buckets::default().frees(Span::HOUR, Micros(1)), None);
+        assert_eq!(Buckets::default().available_at(Span::HOUR, Micros(1)), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::rules::GroupRules;
 
 /// Reserved output tokens where nobody bounds the answer: more than an answer
 /// of a conversation has, and no more than most models take as a bound.
-const USUAL_OUTPUT: i64 = 8_192;
+const DEFAULT_OUTPUT_TOKENS: i64 = 8_192;
 
 /// Operator's settings of credits; all of it reloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,7 +39,7 @@ impl CreditSettings {
     /// Returns the maximum length of an answer out of a budget with enough
     /// left.
     pub(crate) fn output(&self, asked: Option<i64>) -> i64 {
-        let bound = self.max_output.or(asked).unwrap_or(USUAL_OUTPUT);
+        let bound = self.max_output.or(asked).unwrap_or(DEFAULT_OUTPUT_TOKENS);
         asked.unwrap_or(bound).min(bound)
     }
 }

@@ -29,7 +29,7 @@ impl TruncationCause {
         let (weeks, now) = (books.weeks, books.now);
         // What a new week has brought is not known here.
         for window in books.windows.values_mut().filter(|it| !it.is_over(weeks, now)) {
-            window.turn(weeks, now);
+            window.roll_over(weeks, now);
         }
         books.settle(&self.parts, charge.spent(&self.parts), &self.parts);
         let (least, wanted) = (self.ask.cost(self.output + 1), self.ask.cost(self.ask.output));

@@ -94,7 +94,7 @@ impl Credits {
         if holder.is_unlimited() {
             return Ok(CreditView { suspended, ..CreditView::default() });
         }
-        let books = self.bank.books(holder).await?;
+        let books = self.bank.load_windows(holder).await?;
         let now = self.clock.now().max(books.now);
         Ok(CreditView { suspended, ..view(&holder, &books, books.weeks.end(now)) })
     }

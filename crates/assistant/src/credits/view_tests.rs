@@ -32,10 +32,10 @@ async fn told_with(
     let said = Arc::new(GroupRules { credits: limits, free: true, ..GroupRules::default() });
     rules.expect_rules_of().returning(move |_| Ok(Arc::clone(&said)));
     let mut bank = MockCreditStore::new();
-    bank.expect_books().returning(move |holder| {
+    bank.expect_load_windows().returning(move |holder| {
         let windows = holder.windows().map(|key| {
             let mut window = Window::new(key);
-            window.turn(Weeks::UTC, now());
+            window.roll_over(Weeks::UTC, now());
             window.fill(Micros(0));
             spent(&mut window);
             (key, window)

@@ -103,7 +103,7 @@ impl fmt::Display for WindowKey {
 }
 
 /// Size of a pool that nobody has computed yet. Nothing can be drawn from it.
-const UNKNOWN: Micros = Micros(-1);
+const UNFILLED_TOTAL: Micros = Micros(-1);
 
 /// Counter of one budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,7 +147,7 @@ impl Window {
 
     /// Forgets what is over. A pool of another week is empty until it is
     /// [`filled`](Self::fill); what is reserved stays reserved.
-    pub fn turn(&mut self, weeks: Weeks, now: Timestamp) {
+    pub fn roll_over(&mut self, weeks: Weeks, now: Timestamp) {
         if let Some(span) = self.key.kind.span() {
             self.buckets.age(span, now);
             self.used = self.buckets.sum();
@@ -155,7 +155,7 @@ impl Window {
             let follows = self.week.is_some_and(|it| it + Weeks::HALF > weeks.before(now));
             self.last_used = if follows { self.used } else { Micros(0) };
             self.used = Micros(0);
-            self.total = if self.key.kind == WindowKind::Pool { UNKNOWN } else { Micros(0) };
+            self.total = if self.key.kind == WindowKind::Pool { UNFILLED_TOTAL } else { Micros(0) };
             self.week = Some(weeks.start(now));
         }
     }
@@ -163,7 +163,7 @@ impl Window {
     /// Returns whether it is yet to be found out what there is in a pool this
     /// week.
     pub fn is_unfilled(&self) -> bool {
-        self.key.kind == WindowKind::Pool && self.total == UNKNOWN
+        self.key.kind == WindowKind::Pool && self.total == UNFILLED_TOTAL
     }
 
     /// Says what there is in a pool this week.
@@ -186,16 +186,18 @@ impl Window {
 
     /// Returns the amount that is spent or reserved, as a refused caller sees
     /// it.
-    pub(crate) fn taken(&self) -> Micros {
+    pub(crate) fn committed(&self) -> Micros {
         self.used.plus(self.reserved)
     }
 
     /// Returns the time at which so much more may be spent than now: once
     /// enough has left the window, or the week is over. An amount beyond the
     /// window's size has no such time; then it is that of a whole window.
-    pub(crate) fn frees(&self, short: Micros, weeks: Weeks, now: Timestamp) -> Timestamp {
+    pub(crate) fn available_at(&self, short: Micros, weeks: Weeks, now: Timestamp) -> Timestamp {
         match self.key.kind.span() {
-            Some(span) => self.buckets.frees(span, short).unwrap_or_else(|| span.over(now)),
+            Some(span) => {
+                self.buckets.available_at(span, short).unwrap_or_else(|| span.expires_at(now))
+            }
             None => weeks.end(now),
         }
     }
@@ -222,7 +224,7 @@ mod tests {
         let mut window = window(WindowKind::Weekly);
         let mut told = Vec::new();
         for at in [monday(), monday() + WEEK, monday() + WEEK * 3] {
-            window.turn(Weeks::UTC, at);
+            window.roll_over(Weeks::UTC, at);
             told.push((window.used.0, window.last_used.0));
             window.spend(Micros(5), at);
         }
@@ -233,10 +235,10 @@ mod tests {
     #[test]
     fn a_clock_that_is_behind_brings_no_week_back() {
         let mut window = window(WindowKind::Weekly);
-        window.turn(Weeks::UTC, monday());
+        window.roll_over(Weeks::UTC, monday());
         window.spend(Micros(5), monday());
 
-        window.turn(Weeks::UTC, monday() - Duration::from_secs(1));
+        window.roll_over(Weeks::UTC, monday() - Duration::from_secs(1));
 
         assert_eq!((window.used, window.week), (Micros(5), Some(monday())));
     }
@@ -249,14 +251,14 @@ mod tests {
         let wednesday = monday() + Duration::from_hours(60);
         for (from, to) in zones.iter().flat_map(|it| zones.map(|to| (*it, to))) {
             let mut window = window(WindowKind::Weekly);
-            window.turn(zone(from), wednesday);
+            window.roll_over(zone(from), wednesday);
             window.spend(Micros(5), wednesday);
 
-            window.turn(zone(to), wednesday);
+            window.roll_over(zone(to), wednesday);
             let same = (window.used.0, window.last_used.0);
-            window.turn(zone(from), zone(from).end(wednesday) - Duration::from_secs(1));
+            window.roll_over(zone(from), zone(from).end(wednesday) - Duration::from_secs(1));
             let back = (window.used.0, window.last_used.0);
-            window.turn(zone(to), zone(to).end(wednesday));
+            window.roll_over(zone(to), zone(to).end(wednesday));
 
             assert_eq!((same, back), ((5, 0), (5, 0)), "{from} {to}");
             assert_eq!((window.used.0, window.last_used.0), (0, 5), "{from} {to}");
@@ -268,8 +270,8 @@ mod tests {
         let mut open = Window { reserved: Micros(7), ..window(WindowKind::GroupWeekly) };
         let mut bought = Window { total: Micros(9), used: Micros(2), ..window(WindowKind::TopUp) };
 
-        open.turn(Weeks::UTC, monday() + WEEK);
-        bought.turn(Weeks::UTC, monday() + WEEK * 99);
+        open.roll_over(Weeks::UTC, monday() + WEEK);
+        bought.roll_over(Weeks::UTC, monday() + WEEK * 99);
 
         assert_eq!(open.reserved, Micros(7));
         assert_eq!(bought.left_of(bought.total), Micros(7));
@@ -280,7 +282,7 @@ mod tests {
         let mut pool = window(WindowKind::Pool);
         let mut unfilled = Vec::new();
         for at in [monday(), monday(), monday() + WEEK] {
-            pool.turn(Weeks::UTC, at);
+            pool.roll_over(Weeks::UTC, at);
             unfilled.push(pool.is_unfilled());
             pool.fill(Micros(9));
         }

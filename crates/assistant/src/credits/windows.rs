@@ -14,7 +14,7 @@ use super::window::{Window, WindowKey, WindowKind};
 use crate::rates::Micros;
 
 /// Time after which an open call may have ended.
-const SOON: Duration = Duration::from_mins(1);
+const OPEN_CALL_RETRY: Duration = Duration::from_mins(1);
 
 /// Windows at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,11 +35,11 @@ pub struct Grant {
     /// Maximum length of its answer, in tokens.
     pub output: i64,
     /// Facts about the budget that shortens the requested answer.
-    pub short: Option<Box<TruncationCause>>,
+    pub truncation_cause: Option<Box<TruncationCause>>,
 }
 
 /// Reason why a window is in the way.
-struct Short {
+struct BlockingWindow {
     period: Period,
     kind: WindowKind,
     frees: Timestamp,
@@ -66,7 +66,7 @@ impl CreditWindows {
             let books = self.for_holder(holder);
             Box::new(TruncationCause { books, ask: *ask, output, parts: parts.clone() })
         });
-        Ok(Grant { parts, output, short })
+        Ok(Grant { parts, output, truncation_cause: short })
     }
 
     /// Returns the windows of one holder alone.
@@ -85,7 +85,7 @@ impl CreditWindows {
         spent: Micros,
         released: &[ReservationLine],
     ) {
-        for (window, spent) in spread(parts, spent) {
+        for (window, spent) in allocate_spending(parts, spent) {
             if let Some(window) = self.windows.get_mut(&window) {
                 window.spend(spent, self.now);
             }
@@ -156,14 +156,15 @@ impl CreditWindows {
         let plain = self.plain_shorts(holder, least, wanted);
         let short = plain.chain(self.drawn_short(holder, least, wanted));
         let worst = short.reduce(|worst, it| if it.frees > worst.frees { it } else { worst });
-        let Some(Short { period, kind, frees }) = worst else {
+        let Some(BlockingWindow { period, kind, frees }) = worst else {
             // Something was in the way, or nobody would have asked.
             return BudgetRefusal::suspended(self.weeks.end(self.now), self.now);
         };
         // A key's purse is a budget of the week, too.
         let of_week = period == Period::Weekly;
-        let total = |kind| self.window(holder, kind).map(|it| stock_gauge(it.total, it.taken()));
-        let taken = self.window(holder, kind).map_or(Micros(0), Window::taken);
+        let total =
+            |kind| self.window(holder, kind).map(|it| stock_gauge(it.total, it.committed()));
+        let taken = self.window(holder, kind).map_or(Micros(0), Window::committed);
         BudgetRefusal {
             period,
             gauge: holder.limit(kind).map(|limit| gauge(limit, taken)),
@@ -176,7 +177,7 @@ impl CreditWindows {
 
     /// Returns the time to retry where only open calls are in the way.
     fn soon(&self) -> Timestamp {
-        self.now + SOON
+        self.now + OPEN_CALL_RETRY
     }
 
     fn plain_shorts<'a>(
@@ -184,7 +185,7 @@ impl CreditWindows {
         holder: &'a Holder,
         least: Micros,
         wanted: Micros,
-    ) -> impl Iterator<Item = Short> + 'a {
+    ) -> impl Iterator<Item = BlockingWindow> + 'a {
         const PERIODS: [(WindowKind, Period); 5] = [
             (WindowKind::Hourly, Period::Hourly),
             (WindowKind::Daily, Period::Daily),
@@ -197,20 +198,25 @@ impl CreditWindows {
             let frees = if left.plus(window.reserved) >= wanted {
                 self.soon()
             } else {
-                window.frees(wanted.minus(left), self.weeks, self.now)
+                window.available_at(wanted.minus(left), self.weeks, self.now)
             };
-            (left < least).then_some(Short { period, kind, frees })
+            (left < least).then_some(BlockingWindow { period, kind, frees })
         })
     }
 
-    fn drawn_short(&self, holder: &Holder, least: Micros, wanted: Micros) -> Option<Short> {
+    fn drawn_short(
+        &self,
+        holder: &Holder,
+        least: Micros,
+        wanted: Micros,
+    ) -> Option<BlockingWindow> {
         holder.limit(WindowKind::Weekly)?;
         let short = self.drawn(holder) < least;
         let open = self.draws(holder).filter_map(|(key, _)| Some(self.windows.get(&key)?.reserved));
         let with_open = open.fold(self.drawn(holder), Micros::plus);
         let frees = if with_open >= wanted { self.soon() } else { self.weeks.end(self.now) };
         let (period, kind) = (Period::Weekly, WindowKind::Weekly);
-        short.then_some(Short { period, kind, frees })
+        short.then_some(BlockingWindow { period, kind, frees })
     }
 }
 
@@ -226,7 +232,7 @@ pub(crate) fn stock_gauge(total: Micros, used: Micros) -> Gauge {
 }
 
 /// Returns the amounts that were spent by window.
-fn spread(parts: &[ReservationLine], spent: Micros) -> Vec<(WindowKey, Micros)> {
+fn allocate_spending(parts: &[ReservationLine], spent: Micros) -> Vec<(WindowKey, Micros)> {
     let plain = parts.iter().filter(|it| !it.window.kind.is_drawn());
     let mut spread: Vec<_> = plain.map(|it| (it.window, spent)).collect();
     let mut rest = spent;

@@ -34,7 +34,7 @@ fn ask(holder: Holder, output: i64) -> AdmissionRequest {
 fn books(holder: &Holder) -> CreditWindows {
     let mut windows: BTreeMap<_, _> = holder.windows().map(|key| (key, Window::new(key))).collect();
     for window in windows.values_mut() {
-        window.turn(Weeks::UTC, now());
+        window.roll_over(Weeks::UTC, now());
     }
     CreditWindows { windows, weeks: Weeks::UTC, now: now() }
 }
@@ -72,7 +72,7 @@ fn a_call_is_reserved_in_every_window_that_it_counts_in() {
         WindowKind::Weekly,
     ];
     assert_eq!(credits(&grant), kinds.map(|it| (it, 4)));
-    assert_eq!((grant.output, &grant.short), (4_000, &None));
+    assert_eq!((grant.output, &grant.truncation_cause), (4_000, &None));
     let reserved: Vec<_> = books.windows.values().map(|it| it.reserved.0).collect();
     assert_eq!(reserved.iter().filter(|it| **it == 4_000_000).count(), 6);
 }
@@ -88,7 +88,7 @@ fn an_answer_may_be_as_long_as_the_tightest_window_allows() {
 
     assert_eq!(grant.output, 4_500);
     assert_eq!(credits(&grant)[0], (WindowKind::Hourly, 5));
-    assert!(grant.short.is_some());
+    assert!(grant.truncation_cause.is_some());
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn the_budget_that_cut_an_answer_off_is_told_as_it_is_after_the_call() {
     let ended = now() + Duration::from_mins(2);
     let tokens = Usage { output: 2_600, ..Usage::default() };
     let refusal = grant
-        .short
+        .truncation_cause
         .unwrap()
         .after(Charge::charge_for(&Rates::default(), &tokens, Micros(0)), ended);
 
@@ -393,13 +393,13 @@ proptest! {
                 Step::Wait { minutes } => {
                     books.now = books.now + Duration::from_mins(minutes);
                     for window in books.windows.values_mut() {
-                        window.turn(Weeks::UTC, books.now);
+                        window.roll_over(Weeks::UTC, books.now);
                     }
                 }
             }
             for it in books.windows.values() {
                 let limit = holder.limit(it.key.kind).unwrap_or(it.total);
-                prop_assert!(it.taken().minus(hidden) <= limit, "{it:?} of {limit:?}");
+                prop_assert!(it.committed().minus(hidden) <= limit, "{it:?} of {limit:?}");
             }
         }
     }

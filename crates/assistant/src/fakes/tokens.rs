@@ -1,20 +1,20 @@
 //! Ways to count tokens that are easily foretold.
 
-use crate::ports::Tokens;
+use crate::ports::TokenCounter;
 
 /// A token for every four characters.
-pub(crate) struct Quarters;
+pub(crate) struct QuarterTokens;
 
-impl Tokens for Quarters {
+impl TokenCounter for QuarterTokens {
     fn count(&self, text: &str) -> i64 {
         i64::try_from(text.chars().count().div_ceil(4)).unwrap()
     }
 }
 
 /// A token for each character.
-pub(crate) struct Letters;
+pub(crate) struct CharTokens;
 
-impl Tokens for Letters {
+impl TokenCounter for CharTokens {
     fn count(&self, text: &str) -> i64 {
         i64::try_from(text.chars().count()).unwrap()
     }

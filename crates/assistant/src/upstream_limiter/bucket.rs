@@ -16,7 +16,7 @@ impl Bucket {
     /// Returns the time until so much can be taken from a bucket of this size;
     /// nothing if it can be now. More than it ever holds waits until it is
     /// full.
-    pub(super) fn lack(&mut self, much: i64, size: u32, now: Duration) -> Option<Duration> {
+    pub(super) fn wait_time(&mut self, much: i64, size: u32, now: Duration) -> Option<Duration> {
         let size = f64::from(size);
         let level = match self.level {
             None => size,
@@ -58,22 +58,22 @@ mod tests {
     #[test]
     fn it_fills_up_within_a_minute() {
         let mut bucket = Bucket::default();
-        assert_eq!(bucket.lack(60, 60, START), None);
+        assert_eq!(bucket.wait_time(60, 60, START), None);
         bucket.take(60);
 
-        assert_eq!(bucket.lack(1, 60, START), Some(Duration::from_secs(1)));
-        assert_eq!(bucket.lack(30, 60, after(30)), None);
-        assert_eq!(bucket.lack(61, 60, after(90)), None);
+        assert_eq!(bucket.wait_time(1, 60, START), Some(Duration::from_secs(1)));
+        assert_eq!(bucket.wait_time(30, 60, after(30)), None);
+        assert_eq!(bucket.wait_time(61, 60, after(90)), None);
     }
 
     #[test]
     fn it_may_be_overdrawn_and_be_given_back() {
         let mut bucket = Bucket::default();
-        bucket.lack(1, 60, START);
+        bucket.wait_time(1, 60, START);
         bucket.take(120);
-        assert_eq!(bucket.lack(1, 60, START), Some(Duration::from_secs(61)));
+        assert_eq!(bucket.wait_time(1, 60, START), Some(Duration::from_secs(61)));
 
         bucket.take(-90);
-        assert_eq!(bucket.lack(30, 60, START), None);
+        assert_eq!(bucket.wait_time(30, 60, START), None);
     }
 }

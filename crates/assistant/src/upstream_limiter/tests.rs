@@ -9,24 +9,24 @@ use crate::target::ProviderType;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-struct Door {
+struct LimiterEntry {
     turnstile: Arc<UpstreamLimiter>,
     around: Surroundings,
     waits: Arc<dyn Timer>,
     target: Target,
 }
 
-type Entering<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Permit, Crowded>> + 'a>>;
+type EnterFuture<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Permit, LimitReached>> + 'a>>;
 
-impl Door {
+impl LimiterEntry {
     fn new(protection: Protection) -> Self {
         let around = Surroundings::new(Script::Silence);
         let target = Target { protection, ..Target::new(ProviderType::OpenAi, "http://h", "m") };
         Self { turnstile: Arc::default(), waits: Arc::new(around.clone()), around, target }
     }
 
-    fn enter(&self, group: GroupId, tokens: i64) -> Entering<'_> {
-        Box::pin(self.turnstile.enter(&self.target, (group, tokens), PATIENCE, &self.waits))
+    fn enter(&self, group: GroupId, tokens: i64) -> EnterFuture<'_> {
+        Box::pin(self.turnstile.acquire(&self.target, (group, tokens), PATIENCE, &self.waits))
     }
 
     fn now(&self, tokens: i64) -> Option<Permit> {
@@ -40,7 +40,7 @@ fn concurrent(most: u32) -> Protection {
 
 #[test]
 fn without_limits_everybody_is_let_in_and_nothing_is_kept() {
-    let door = Door::new(Protection::default());
+    let door = LimiterEntry::new(Protection::default());
     let slots: Vec<_> = (0..100).map(|_| door.now(1_000_000)).collect();
 
     assert!(slots.iter().all(Option::is_some));
@@ -49,7 +49,7 @@ fn without_limits_everybody_is_let_in_and_nothing_is_kept() {
 
 #[test]
 fn so_many_are_let_in_at_once_and_others_as_they_leave() {
-    let door = Door::new(concurrent(2));
+    let door = LimiterEntry::new(concurrent(2));
     let first = door.now(1).unwrap();
     let _second = door.now(1).unwrap();
     let mut third = door.enter(GroupId::generate(), 1);
@@ -66,7 +66,7 @@ fn so_many_are_let_in_at_once_and_others_as_they_leave() {
 
 #[test]
 fn groups_are_let_in_by_turns() {
-    let door = Door::new(concurrent(1));
+    let door = LimiterEntry::new(concurrent(1));
     let (many, few) = (GroupId::generate(), GroupId::generate());
     let mut slot = Some(door.now(1).unwrap());
     let mut waiting: Vec<_> =
@@ -93,7 +93,7 @@ fn groups_are_let_in_by_turns() {
 #[test]
 fn who_waits_for_too_long_is_told_when_to_come_again() {
     let limits = Protection { requests_per_minute: Some(2), ..Protection::default() };
-    let door = Door::new(limits);
+    let door = LimiterEntry::new(limits);
     let _slots = [door.now(1).unwrap(), door.now(1).unwrap()];
     let mut third = door.enter(GroupId::generate(), 1);
     assert!((&mut third).now_or_never().is_none());
@@ -110,7 +110,7 @@ fn who_waits_for_too_long_is_told_when_to_come_again() {
 #[test]
 fn tokens_are_counted_as_they_were_taken() {
     let limits = Protection { tokens_per_minute: Some(1000), ..Protection::default() };
-    let door = Door::new(limits);
+    let door = LimiterEntry::new(limits);
     let mut slot = door.now(900).unwrap();
     slot.took = 100;
     drop(slot);
@@ -125,7 +125,7 @@ fn tokens_are_counted_as_they_were_taken() {
 fn several_instances_share_what_there_is() {
     let instances = LiveSetting::new(2);
     let turnstile = Arc::new(UpstreamLimiter::shared_by(instances.clone()));
-    let door = Door { turnstile, ..Door::new(concurrent(5)) };
+    let door = LimiterEntry { turnstile, ..LimiterEntry::new(concurrent(5)) };
 
     let slots: Vec<_> = (0..3).map(|_| door.now(1)).collect();
     instances.set(1);
@@ -139,7 +139,7 @@ fn several_instances_share_what_there_is() {
 fn requests_and_tokens_of_a_minute_are_shared_too_but_each_may_ask_something() {
     let allowed = |protection: Protection, instances: u32, tokens: i64| {
         let turnstile = Arc::new(UpstreamLimiter::shared_by(LiveSetting::new(instances)));
-        let door = Door { turnstile, ..Door::new(protection) };
+        let door = LimiterEntry { turnstile, ..LimiterEntry::new(protection) };
         (0..20).map_while(|_| door.now(tokens)).count()
     };
     let requests = Protection { requests_per_minute: Some(9), ..Protection::default() };
@@ -151,7 +151,7 @@ fn requests_and_tokens_of_a_minute_are_shared_too_but_each_may_ask_something() {
 
 #[test]
 fn who_stops_waiting_makes_room_for_the_next() {
-    let door = Door::new(concurrent(1));
+    let door = LimiterEntry::new(concurrent(1));
     let slot = door.now(1).unwrap();
     let (mut first, mut second) =
         (door.enter(GroupId::generate(), 1), door.enter(GroupId::generate(), 1));

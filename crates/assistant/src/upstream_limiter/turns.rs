@@ -7,30 +7,30 @@ use pia_kernel::GroupId;
 
 /// The place of one who waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place(u64);
+pub(super) struct QueuePosition(u64);
 
 /// Those of one group, and how they are woken.
-type Line = VecDeque<(Place, Option<Waker>)>;
+type GroupQueue = VecDeque<(QueuePosition, Option<Waker>)>;
 
 /// Those who wait: one of each group in turn, within a group in their order.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct FairQueue {
     /// The group whose turn it is first.
-    groups: VecDeque<(GroupId, Line)>,
+    groups: VecDeque<(GroupId, GroupQueue)>,
     last: u64,
     count: usize,
 }
 
-impl Turns {
+impl FairQueue {
     pub(super) fn len(&self) -> usize {
         self.count
     }
 
     /// Takes a place behind those of the same group.
-    pub(super) fn join(&mut self, group: GroupId) -> Place {
+    pub(super) fn join(&mut self, group: GroupId) -> QueuePosition {
         self.last += 1;
         self.count += 1;
-        let place = Place(self.last);
+        let place = QueuePosition(self.last);
         match self.groups.iter_mut().find(|(it, _)| *it == group) {
             Some((_, waiting)) => waiting.push_back((place, None)),
             None => self.groups.push_back((group, VecDeque::from([(place, None)]))),
@@ -38,13 +38,13 @@ impl Turns {
         place
     }
 
-    pub(super) fn is_next(&self, place: Place) -> bool {
+    pub(super) fn is_next(&self, place: QueuePosition) -> bool {
         let first = self.groups.front().and_then(|(_, waiting)| waiting.front());
         first.is_some_and(|(it, _)| *it == place)
     }
 
     /// Has it woken when its turn comes.
-    pub(super) fn watch(&mut self, place: Place, waker: &Waker) {
+    pub(super) fn watch(&mut self, place: QueuePosition, waker: &Waker) {
         let all = self.groups.iter_mut().flat_map(|(_, waiting)| waiting.iter_mut());
         for (_, watched) in all.filter(|(it, _)| *it == place) {
             *watched = Some(waker.clone());
@@ -53,7 +53,7 @@ impl Turns {
 
     /// Gives a place up, because its turn has come or nobody waits any longer.
     /// A group that had its turn goes behind the others.
-    pub(super) fn leave(&mut self, place: Place) {
+    pub(super) fn leave(&mut self, place: QueuePosition) {
         let had_its_turn = self.is_next(place);
         for (_, waiting) in &mut self.groups {
             let before = waiting.len();
@@ -79,7 +79,7 @@ impl Turns {
 mod tests {
     use super::*;
 
-    fn served(turns: &mut Turns, places: &[Place]) -> Vec<usize> {
+    fn served(turns: &mut FairQueue, places: &[QueuePosition]) -> Vec<usize> {
         let mut order = Vec::new();
         while let Some(at) = places.iter().position(|it| turns.is_next(*it)) {
             turns.leave(places[at]);
@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn groups_take_turns_however_many_of_one_came_first() {
-        let (mut turns, many, few) = (Turns::default(), GroupId::generate(), GroupId::generate());
+        let (mut turns, many, few) =
+            (FairQueue::default(), GroupId::generate(), GroupId::generate());
         let places = [many, many, many, few, few].map(|it| turns.join(it));
 
         assert_eq!(served(&mut turns, &places), [0, 3, 1, 4, 2]);
@@ -99,7 +100,8 @@ mod tests {
 
     #[test]
     fn who_leaves_before_their_turn_takes_nobodys() {
-        let (mut turns, one, other) = (Turns::default(), GroupId::generate(), GroupId::generate());
+        let (mut turns, one, other) =
+            (FairQueue::default(), GroupId::generate(), GroupId::generate());
         let places = [one, one, other].map(|it| turns.join(it));
 
         turns.leave(places[1]);

@@ -28,7 +28,7 @@ pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
     let texts = &frame.texts.reasons;
     let says = vec![texts.reason_text(&query.reason), texts.then];
     let kept = [("reason", query.reason.as_str())];
-    Notice::saying(frame.keeping(&kept), texts.title, says).answer(StatusCode::OK)
+    Notice::saying(frame.keeping_parameters(&kept), texts.title, says).answer(StatusCode::OK)
 }
 
 #[cfg(test)]

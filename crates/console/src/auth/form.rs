@@ -30,22 +30,22 @@ pub(crate) struct Control {
     pub(crate) name: &'static str,
     pub(crate) label: &'static str,
     pub(crate) hint: String,
-    pub(crate) need: Need,
+    pub(crate) need: Necessity,
     pub(crate) fixed: bool,
     pub(crate) fault: Option<String>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ControlKind,
 }
 
 /// Necessity of a control.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
+pub(crate) enum Necessity {
     Always,
     /// That depends on the rest; the hint says on what.
     Sometimes,
     Never,
 }
 
-pub(crate) enum Kind {
+pub(crate) enum ControlKind {
     Text {
         input: &'static str,
         autocomplete: &'static str,
@@ -73,7 +73,7 @@ impl FormView {
 
     /// Attaches this error to the control with this name, or to the whole form
     /// where none has it.
-    pub(crate) fn find_fault(&mut self, name: &str, fault: String) {
+    pub(crate) fn add_error(&mut self, name: &str, fault: String) {
         if let Some(control) = self.controls.iter_mut().find(|it| it.name == name) {
             control.fault.get_or_insert(fault);
         } else {
@@ -98,25 +98,25 @@ impl Control {
         (input, autocomplete): (&'static str, &'static str),
         value: &str,
     ) -> Self {
-        Self::new(name, label, Kind::Text { input, autocomplete, value: value.to_owned() })
+        Self::new(name, label, ControlKind::Text { input, autocomplete, value: value.to_owned() })
     }
 
     /// Several lines of text.
     pub(crate) fn lines(name: &'static str, label: &'static str, value: &str) -> Self {
-        Self::new(name, label, Kind::Lines { value: value.to_owned() })
+        Self::new(name, label, ControlKind::Lines { value: value.to_owned() })
     }
 
     /// One of several.
     pub(crate) fn choice(name: &'static str, label: &'static str, options: Vec<Choice>) -> Self {
-        Self::new(name, label, Kind::Choice { options })
+        Self::new(name, label, ControlKind::Choice { options })
     }
 
-    fn new(name: &'static str, label: &'static str, kind: Kind) -> Self {
+    fn new(name: &'static str, label: &'static str, kind: ControlKind) -> Self {
         Self {
             name,
             label,
             hint: String::new(),
-            need: Need::Always,
+            need: Necessity::Always,
             fixed: false,
             fault: None,
             kind,
@@ -127,7 +127,7 @@ impl Control {
         Self { hint: hint.into(), ..self }
     }
 
-    pub(crate) fn needed(self, need: Need) -> Self {
+    pub(crate) fn needed(self, need: Necessity) -> Self {
         Self { need, ..self }
     }
 
@@ -139,11 +139,11 @@ impl Control {
     /// Returns the target of the link in the error summary.
     fn focus(&self) -> String {
         match &self.kind {
-            Kind::Choice { options } => {
+            ControlKind::Choice { options } => {
                 let first = options.first().map_or("", |it| it.value);
                 format!("{}-{first}", self.name)
             }
-            Kind::Text { .. } | Kind::Lines { .. } => self.name.to_owned(),
+            ControlKind::Text { .. } | ControlKind::Lines { .. } => self.name.to_owned(),
         }
     }
 

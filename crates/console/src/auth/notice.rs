@@ -6,7 +6,7 @@ use actix_web::http::header::{ALLOW, RETRY_AFTER};
 use askama::Template;
 
 use super::page_layout::{PageLayout, render};
-use crate::texts::Said;
+use crate::texts::NoticeTexts;
 
 /// A heading and what there is to say below it.
 #[derive(Template)]
@@ -20,7 +20,7 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
-    pub(crate) fn new(frame: PageLayout, said: Said) -> Self {
+    pub(crate) fn new(frame: PageLayout, said: NoticeTexts) -> Self {
         Self::saying(frame, said.title, said.says.to_vec())
     }
 

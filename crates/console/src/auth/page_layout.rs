@@ -34,24 +34,24 @@ impl PageLayout {
         };
         let texts = Texts::in_language(language);
         let frame = Self { language, texts, suffix, switch: String::new(), base: String::new() };
-        frame.keeping(&[])
+        frame.keeping_parameters(&[])
     }
 
     /// Builds a layout for any path: pages may be shown where none is expected.
     /// The server may live under a path that it does not know, so links are
     /// relative to there.
-    pub(crate) fn at(self, path: &str) -> Self {
+    pub(crate) fn with_base_for(self, path: &str) -> Self {
         let up = path.matches('/').count().saturating_sub(1);
         Self { base: format!("{}auth/", "../".repeat(up)), ..self }
     }
 
     /// Builds a layout whose style sheet and icon are in this folder.
-    pub(crate) fn below(self, base: &str) -> Self {
+    pub(crate) fn with_base(self, base: &str) -> Self {
         Self { base: base.to_owned(), ..self }
     }
 
     /// Keeps this part of the page's query when the language changes.
-    pub(crate) fn keeping(self, parameters: &[(&str, &str)]) -> Self {
+    pub(crate) fn keeping_parameters(self, parameters: &[(&str, &str)]) -> Self {
         let pairs = [("lang", self.other().tag())];
         let pairs: Vec<_> = pairs.iter().chain(parameters).collect();
         // Pairs of texts can always be written so.

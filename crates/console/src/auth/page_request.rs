@@ -36,7 +36,7 @@ pub(crate) struct PageRequest {
 impl PageRequest {
     pub(crate) fn from_request(request: &HttpRequest) -> Self {
         let query = query(request.query_string());
-        let chosen = query.as_ref().and_then(|it| Language::of_tag(&it.lang));
+        let chosen = query.as_ref().and_then(|it| Language::from_tag(&it.lang));
         let accepted = request.headers().get(ACCEPT_LANGUAGE).and_then(|it| it.to_str().ok());
         let frame = PageLayout::new(accepted.and_then(Language::preferred), chosen);
         Self { frame, query }

@@ -10,14 +10,14 @@ use pia_kernel::Secret;
 use pia_web::{ApiError, RawBody};
 use serde::Deserialize;
 
-use super::form::{Choice, Control, FormView, Need};
-use super::letter_page::FORGOT_PASSWORD;
+use super::email_page::FORGOT_PASSWORD;
+use super::form::{Choice, Control, FormView, Necessity};
 use super::notice::{Notice, refusal};
 use super::page_layout::{PageLayout, done};
 use super::page_request::PageRequest;
-use super::sent::{Sent, sent};
+use super::submission::{Submission, parse_submission};
 use crate::AccountPages;
-use crate::accounts::{Applicant, Joined};
+use crate::accounts::{RegistrationInput, RegistrationResult};
 
 const PAGE: &str = "register.html";
 const CREATED: &str = "created";
@@ -48,7 +48,7 @@ pub(crate) async fn show(reception: Data<AccountPages>, request: HttpRequest) ->
         _ => {}
     }
     let form = RegisterForm { invitation: query.invitation, ..RegisterForm::default() };
-    let rules = reception.desk.rules();
+    let rules = reception.accounts.rules();
     if rules.policy == RegistrationPolicy::Closed {
         let closed = frame.texts.register.closed;
         return Notice::new(frame, closed).answer(StatusCode::OK);
@@ -71,17 +71,20 @@ async fn answer(
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
     let frame = PageRequest::from_request(request).frame;
-    let form: RegisterForm = match sent(reception, request, body, &frame) {
-        Ok(Sent::Form(form)) => form,
-        Ok(Sent::Again(form)) => {
-            return view(frame, &reception.desk.rules(), &form).answer(StatusCode::OK);
+    let form: RegisterForm = match parse_submission(reception, request, body, &frame) {
+        Ok(Submission::Form(form)) => form,
+        Ok(Submission::SwitchLanguage(form)) => {
+            return view(frame, &reception.accounts.rules(), &form).answer(StatusCode::OK);
         }
         Err(page) => return *page,
     };
-    let desk = Arc::clone(&reception.desk);
+    let desk = Arc::clone(&reception.accounts);
     let applicant = form.applicant();
-    match reception.ask(frame.language, async move { desk.register(applicant).await }).await {
-        Ok(joined) => render(frame, &reception.desk.rules(), &form, joined),
+    match reception
+        .run_in_language(frame.language, async move { desk.register(applicant).await })
+        .await
+    {
+        Ok(joined) => render(frame, &reception.accounts.rules(), &form, joined),
         Err(err) => refusal(frame, &err.error_response()),
     }
 }
@@ -90,7 +93,7 @@ fn render(
     frame: PageLayout,
     rules: &RegistrationRules,
     form: &RegisterForm,
-    joined: Joined,
+    joined: RegistrationResult,
 ) -> HttpResponse {
     let texts = frame.texts;
     let not_you = match rules.policy {
@@ -101,28 +104,28 @@ fn render(
         RegistrationPolicy::Open => texts.register.not_you,
     };
     let mut view = match joined {
-        Joined::Made => return done(&frame, PAGE, CREATED),
-        Joined::Mailed => return done(&frame, PAGE, MAILED),
+        RegistrationResult::Made => return done(&frame, PAGE, CREATED),
+        RegistrationResult::Mailed => return done(&frame, PAGE, MAILED),
         _ => view(frame, rules, form),
     };
     let status = match joined {
-        Joined::Made | Joined::Mailed => StatusCode::OK,
-        Joined::Invalid(violations) => {
+        RegistrationResult::Made | RegistrationResult::Mailed => StatusCode::OK,
+        RegistrationResult::Invalid(violations) => {
             for fault in violations {
-                view.find_fault(fault.field, texts.fault(&fault, rules.fewest_password_chars));
+                view.add_error(fault.field, texts.fault(&fault, rules.fewest_password_chars));
             }
             StatusCode::BAD_REQUEST
         }
-        Joined::Closed => {
+        RegistrationResult::Closed => {
             view.alert = Some(not_you.to_owned());
             StatusCode::FORBIDDEN
         }
-        Joined::SeatsTaken => {
+        RegistrationResult::SeatsTaken => {
             view.alert = Some(texts.register.seats_taken.to_owned());
             StatusCode::FORBIDDEN
         }
-        Joined::EmailTaken => {
-            view.find_fault("email", texts.register.email_taken.to_owned());
+        RegistrationResult::EmailTaken => {
+            view.add_error("email", texts.register.email_taken.to_owned());
             StatusCode::CONFLICT
         }
     };
@@ -137,7 +140,7 @@ fn view(frame: PageLayout, rules: &RegistrationRules, form: &RegisterForm) -> Fo
         Control::text("password", texts.password, ("password", "new-password"), "")
             .hinting((texts.password_hint)(rules.fewest_password_chars)),
         Control::text("displayName", texts.name, ("text", "name"), &form.display_name)
-            .needed(Need::Never),
+            .needed(Necessity::Never),
     ];
     if rules.require_declaration {
         controls.push(customer(texts.customer, form, [texts.business, texts.consumer]));
@@ -145,7 +148,7 @@ fn view(frame: PageLayout, rules: &RegistrationRules, form: &RegisterForm) -> Fo
         controls.push(
             Control::text("companyName", texts.company, company, &form.company_name)
                 .hinting(texts.company_hint)
-                .needed(Need::Sometimes),
+                .needed(Necessity::Sometimes),
         );
     }
     if rules.policy == RegistrationPolicy::Invitation || !form.invitation.is_empty() {
@@ -153,7 +156,7 @@ fn view(frame: PageLayout, rules: &RegistrationRules, form: &RegisterForm) -> Fo
         controls.push(
             Control::text("invitation", texts.invitation, ("text", "off"), &form.invitation)
                 .hinting(texts.invitation_hint)
-                .needed(if wanted { Need::Always } else { Need::Never }),
+                .needed(if wanted { Necessity::Always } else { Necessity::Never }),
         );
     }
     let (title, intro, send, forgotten) = (texts.title, texts.intro, texts.send, texts.forgotten);
@@ -180,11 +183,11 @@ fn customer(label: &'static str, form: &RegisterForm, labels: [&'static str; 2])
 }
 
 impl RegisterForm {
-    fn applicant(&self) -> Applicant {
+    fn applicant(&self) -> RegistrationInput {
         let text = |it: &String| Some(it.clone()).filter(|it| !it.trim().is_empty());
         let number = self.customer_type.parse().unwrap_or_default();
         let invitation = self.invitation.trim();
-        Applicant {
+        RegistrationInput {
             email: self.email.clone(),
             password: self.password.clone(),
             display_name: text(&self.display_name),

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use actix_web::http::StatusCode;
 use actix_web::web::{Bytes, Data};
 use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
-use pia_identity::Device;
+use pia_identity::SignInDevice;
 use pia_kernel::Secret;
 use pia_web::{ApiError, FromDevice, RawBody};
 use serde::Deserialize;
 
+use super::email_page::FORGOT_PASSWORD;
 use super::form::{Control, FormView};
-use super::letter_page::FORGOT_PASSWORD;
 use super::notice::{Notice, refusal};
 use super::page_layout::{PageLayout, done};
 use super::page_request::{PageRequest, broken_link};
-use super::sent::{Sent, sent};
+use super::submission::{Submission, parse_submission};
 use crate::AccountPages;
-use crate::accounts::{NewPassword, PasswordReset};
+use crate::accounts::{NewPassword, PasswordResetResult};
 
 const PAGE: &str = "reset-password.html";
 const CHANGED: &str = "changed";
@@ -58,26 +58,26 @@ pub(crate) async fn submit(
 
 async fn answer(
     reception: &AccountPages,
-    (request, device): (&HttpRequest, Device),
+    (request, device): (&HttpRequest, SignInDevice),
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
     let frame = PageRequest::from_request(request).frame;
-    let form: ResetForm = match sent(reception, request, body, &frame) {
-        Ok(Sent::Form(form)) => form,
-        Ok(Sent::Again(form)) => {
+    let form: ResetForm = match parse_submission(reception, request, body, &frame) {
+        Ok(Submission::Form(form)) => form,
+        Ok(Submission::SwitchLanguage(form)) => {
             let view = view(frame, reception, &form.email, form.token.expose());
             return view.answer(StatusCode::OK);
         }
         Err(page) => return *page,
     };
-    let desk = Arc::clone(&reception.desk);
+    let desk = Arc::clone(&reception.accounts);
     let new = NewPassword {
         email: form.email.clone(),
         token: form.token.clone(),
         password: form.password.clone(),
         device,
     };
-    match reception.ask(frame.language, async move { desk.reset(new).await }).await {
+    match reception.run_in_language(frame.language, async move { desk.reset(new).await }).await {
         Ok(reset) => render(frame, reception, &form, reset),
         Err(err) => refusal(frame, &err.error_response()),
     }
@@ -87,19 +87,19 @@ fn render(
     frame: PageLayout,
     reception: &AccountPages,
     form: &ResetForm,
-    reset: PasswordReset,
+    reset: PasswordResetResult,
 ) -> HttpResponse {
     let texts = frame.texts;
     match reset {
-        PasswordReset::Done => done(&frame, PAGE, CHANGED),
-        PasswordReset::Invalid => Notice::new(frame, texts.reset.spent)
+        PasswordResetResult::Done => done(&frame, PAGE, CHANGED),
+        PasswordResetResult::Invalid => Notice::new(frame, texts.reset.spent)
             .linking(FORGOT_PASSWORD.page, texts.reset.again)
             .answer(StatusCode::BAD_REQUEST),
-        PasswordReset::Refused(violations) => {
-            let fewest = reception.desk.rules().fewest_password_chars;
+        PasswordResetResult::Refused(violations) => {
+            let fewest = reception.accounts.rules().fewest_password_chars;
             let mut view = view(frame, reception, &form.email, form.token.expose());
             for fault in violations {
-                view.find_fault("password", texts.fault(&fault, fewest));
+                view.add_error("password", texts.fault(&fault, fewest));
             }
             view.answer(StatusCode::BAD_REQUEST)
         }
@@ -109,7 +109,7 @@ fn render(
 fn view(frame: PageLayout, reception: &AccountPages, email: &str, token: &str) -> FormView {
     let texts = &frame.texts.reset;
     let hint = frame.texts.register.password_hint;
-    let hint = hint(reception.desk.rules().fewest_password_chars);
+    let hint = hint(reception.accounts.rules().fewest_password_chars);
     FormView {
         title: texts.title,
         intro: texts.intro.to_owned(),

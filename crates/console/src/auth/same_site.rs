@@ -5,7 +5,7 @@ use actix_web::http::header::{HOST, HeaderName, ORIGIN};
 
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Returns whether another website made the browser send this.
+/// Returns whether another website made the browser send this request.
 ///
 /// The forms need no cookie, so nothing of anyone's could be abused; but no
 /// other site shall make accounts or spend links from its visitors' addresses.

@@ -9,7 +9,7 @@ use actix_web::web::Data;
 use pia_kernel::Language;
 use pia_web::RouteTable;
 
-use crate::testing::{Accounts, Shown, reception};
+use crate::testing::{Accounts, RenderedPage, reception};
 
 const PAGES: [&str; 6] = [
     "/auth/register.html?invitation=code",
@@ -21,16 +21,16 @@ const PAGES: [&str; 6] = [
 ];
 
 /// Sends a request through the routes, without gates before them.
-async fn render(accounts: &Arc<Accounts>, request: TestRequest) -> Shown {
+async fn render(accounts: &Arc<Accounts>, request: TestRequest) -> RenderedPage {
     let table = RouteTable::new(crate::routes());
     let app = App::new()
         .app_data(Data::new(reception(Arc::clone(accounts))))
         .configure(|config| table.register(config));
     let answer = call_service(&init_service(app).await, request.to_request()).await;
-    Shown::from_response(answer.into_parts().1.map_into_boxed_body()).await
+    RenderedPage::from_response(answer.into_parts().1.map_into_boxed_body()).await
 }
 
-async fn opened(uri: &str, languages: &str) -> Shown {
+async fn opened(uri: &str, languages: &str) -> RenderedPage {
     let request = TestRequest::get().uri(uri).insert_header(("accept-language", languages));
     render(&Arc::default(), request).await
 }

@@ -12,14 +12,14 @@ use pia_kernel::{Secret, UserId};
 use pia_web::{ApiError, RawBody};
 use serde::Deserialize;
 
+use super::email_page::RESEND_VERIFICATION;
 use super::form::FormView;
-use super::letter_page::RESEND_VERIFICATION;
 use super::notice::{Notice, refusal};
 use super::page_layout::{PageLayout, done};
 use super::page_request::{PageRequest, broken_link};
-use super::sent::{Sent, sent};
+use super::submission::{Submission, parse_submission};
 use crate::AccountPages;
-use crate::accounts::Verified;
+use crate::accounts::VerificationResult;
 
 const PAGE: &str = "verify-email.html";
 const CONFIRMED: &str = "confirmed";
@@ -63,20 +63,20 @@ async fn answer(
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
     let frame = PageRequest::from_request(request).frame;
-    let form: VerifyForm = match sent(reception, request, body, &frame) {
-        Ok(Sent::Form(form)) => form,
-        Ok(Sent::Again(form)) => {
+    let form: VerifyForm = match parse_submission(reception, request, body, &frame) {
+        Ok(Submission::Form(form)) => form,
+        Ok(Submission::SwitchLanguage(form)) => {
             return view(frame, &form.user_id, form.token.expose()).answer(StatusCode::OK);
         }
         Err(page) => return *page,
     };
     let Some(user) = user(&form.user_id) else { return broken_link(frame) };
-    let desk = Arc::clone(&reception.desk);
+    let desk = Arc::clone(&reception.accounts);
     let verified = async move { desk.verify(user, form.token).await };
     let texts = &frame.texts.verify;
-    match reception.ask(frame.language, verified).await {
-        Ok(Verified::Now) => done(&frame, PAGE, CONFIRMED),
-        Ok(Verified::Invalid) => Notice::new(frame, texts.spent)
+    match reception.run_in_language(frame.language, verified).await {
+        Ok(VerificationResult::Now) => done(&frame, PAGE, CONFIRMED),
+        Ok(VerificationResult::Invalid) => Notice::new(frame, texts.spent)
             .linking(RESEND_VERIFICATION.page, texts.again)
             .answer(StatusCode::BAD_REQUEST),
         Err(err) => refusal(frame, &err.error_response()),

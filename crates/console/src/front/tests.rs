@@ -8,19 +8,19 @@ use pia_kernel::Timestamp;
 
 use super::*;
 use crate::setup::testing::{Admins, desk};
-use crate::testing::{Accounts, Shown, reception};
+use crate::testing::{Accounts, RenderedPage, reception};
 
-async fn opened(standing: SetupStanding, rules: RegistrationRules, uri: &str) -> Shown {
+async fn opened(standing: SetupState, rules: RegistrationRules, uri: &str) -> RenderedPage {
     let (_, console) = desk(standing, Admins::There, None);
     let reception = reception(Arc::new(Accounts { rules, ..Accounts::default() }));
     let request = TestRequest::get().uri(uri).insert_header(("accept", "text/html"));
     let page = show(Data::new(console), Data::new(reception), request.to_http_request());
-    Shown::from_response(page.await.unwrap()).await
+    RenderedPage::from_response(page.await.unwrap()).await
 }
 
 #[actix_web::test]
 async fn people_are_told_where_they_are_and_where_to_go() {
-    let page = opened(SetupStanding::Done, RegistrationRules::default(), "/?lang=de").await;
+    let page = opened(SetupState::Done, RegistrationRules::default(), "/?lang=de").await;
 
     assert!(page.has("<h1>Pia at Example</h1>") && page.has("Konto erstellen"), "{}", page.text);
     let targets = page.targets();
@@ -36,9 +36,9 @@ async fn only_what_works_is_offered() {
     let closed =
         RegistrationRules { policy: RegistrationPolicy::Closed, ..RegistrationRules::default() };
     for (standing, rules, offered) in [
-        (SetupStanding::Done, closed, [false, true, false]),
+        (SetupState::Done, closed, [false, true, false]),
         (
-            SetupStanding::Ended(Timestamp::UNIX_EPOCH),
+            SetupState::Ended(Timestamp::UNIX_EPOCH),
             RegistrationRules::default(),
             [false, true, true],
         ),
@@ -52,7 +52,7 @@ async fn only_what_works_is_offered() {
 
 #[actix_web::test]
 async fn programs_are_told_that_there_is_nothing() {
-    let (_, console) = desk(SetupStanding::Done, Admins::There, None);
+    let (_, console) = desk(SetupState::Done, Admins::There, None);
     let reception = Data::new(reception(Arc::default()));
 
     let request = TestRequest::get().uri("/").to_http_request();

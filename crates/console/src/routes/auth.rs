@@ -3,12 +3,12 @@
 use actix_web::HttpRequest;
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
-    ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
-use crate::auth::letter_page::{FORGOT_PASSWORD, RESEND_VERIFICATION};
+use crate::auth::email_page::{FORGOT_PASSWORD, RESEND_VERIFICATION};
 use crate::auth::{error, register, reset_password, verify_email};
 use crate::{page, well_known};
 
@@ -105,8 +105,8 @@ fn show(path: &'static str, summary: &'static str, handler: Handler) -> Route {
         path,
         access: Access::Anonymous,
         licensing: Licensing::MayHaveEnded,
-        credentials: Credentials::Session,
-        accounts: Accounts::Any,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Any,
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,

@@ -4,32 +4,32 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use pia_identity::{
-    Appointed, FirstAdmin, FirstAdminPorts, MockFirstAdminStore, MockPasswordHasher, MockSeats,
-    MockSetupToken, RegistrationRules,
+    FirstAdmin, FirstAdminOutcome, FirstAdminPorts, MockFirstAdminStore, MockPasswordHasher,
+    MockSeats, MockSetupToken, RegistrationRules,
 };
 use pia_kernel::{LiveSetting, Secret, Timestamp};
-use pia_policy::{InstallError, Licence, LicenceDesk, SetupStanding};
+use pia_policy::{InstallError, Licence, LicenceService, SetupState};
 use pia_testkit::FixedClock;
 use pia_web::Runner;
 
 use crate::setup_pages::SetupPages;
 
-pub(crate) type Taken = Result<Licence, InstallError>;
+pub(crate) type LicenceUpload = Result<Licence, InstallError>;
 
 /// A desk that stands as it is told and answers once.
 pub(crate) struct SetupServices {
-    standing: SetupStanding,
-    answer: Mutex<Option<Taken>>,
+    standing: SetupState,
+    answer: Mutex<Option<LicenceUpload>>,
     pub(crate) asked: Mutex<Vec<(String, String)>>,
 }
 
 #[async_trait]
-impl LicenceDesk for SetupServices {
-    fn standing(&self) -> SetupStanding {
+impl LicenceService for SetupServices {
+    fn setup_state(&self) -> SetupState {
         self.standing.clone()
     }
 
-    async fn install(&self, token: &Secret<String>, text: &[u8]) -> Taken {
+    async fn install(&self, token: &Secret<String>, text: &[u8]) -> LicenceUpload {
         let text = String::from_utf8(text.to_vec()).unwrap();
         self.asked.lock().unwrap().push((token.expose().clone(), text));
         self.answer.lock().unwrap().take().unwrap()
@@ -37,15 +37,18 @@ impl LicenceDesk for SetupServices {
 }
 
 pub(crate) fn desk(
-    standing: SetupStanding,
+    standing: SetupState,
     admins: Admins,
-    answer: Option<Taken>,
+    answer: Option<LicenceUpload>,
 ) -> (Arc<SetupServices>, SetupPages) {
     let desk =
         Arc::new(SetupServices { standing, answer: Mutex::new(answer), asked: Mutex::default() });
     let first_admin = first_admin(admins);
-    let console =
-        SetupPages { desk: Arc::clone(&desk) as Arc<_>, first_admin, runner: Runner::here() };
+    let console = SetupPages {
+        licences: Arc::clone(&desk) as Arc<_>,
+        first_admin,
+        runner: Runner::on_current_runtime(),
+    };
     (desk, console)
 }
 
@@ -55,7 +58,7 @@ pub(crate) enum Admins {
     There,
     Missing,
     /// Outcome of creating the first one with the token `right`.
-    Made(Appointed),
+    Made(FirstAdminOutcome),
 }
 
 fn first_admin(admins: Admins) -> FirstAdmin {

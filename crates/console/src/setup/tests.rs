@@ -2,24 +2,24 @@
 
 use actix_web::ResponseError as _;
 use actix_web::test::TestRequest;
-use pia_identity::Appointed;
+use pia_identity::FirstAdminOutcome;
 use pia_kernel::{Language, Timestamp, Unavailable};
-use pia_policy::{Edition, InstallError, LicenceError, SetupStanding, SigningKey, Terms};
+use pia_policy::{Edition, InstallError, LicenceError, SetupState, SigningKey, Terms};
 use serde_json::{Value, json};
 
-use super::testing::{Admins, Taken, desk};
+use super::testing::{Admins, LicenceUpload, desk};
 use super::*;
-use crate::testing::Shown;
+use crate::testing::RenderedPage;
 
 const END: Timestamp = Timestamp::UNIX_EPOCH;
 
 /// A licensed server's console.
 fn licensed(admins: Admins) -> SetupPages {
-    desk(SetupStanding::Done, admins, None).1
+    desk(SetupState::Done, admins, None).1
 }
 
 /// Sends the form of the second step.
-async fn appointed(console: SetupPages, token: &str, password: &str) -> Shown {
+async fn appointed(console: SetupPages, token: &str, password: &str) -> RenderedPage {
     let form =
         format!("step=administrator&token={token}&email=root%40example.org&password={password}");
     sent(&console, form.as_bytes()).await
@@ -39,37 +39,37 @@ fn unavailable() -> InstallError {
 }
 
 fn english() -> PageLayout {
-    PageLayout::new(None, Some(Language::En)).below("setup/")
+    PageLayout::new(None, Some(Language::En)).with_base("setup/")
 }
 
 /// Sends a form of the page.
-async fn sent(console: &SetupPages, form: &[u8]) -> Shown {
+async fn sent(console: &SetupPages, form: &[u8]) -> RenderedPage {
     let answer = answer_form(console, english(), form).await;
-    Shown::from_response(answer.unwrap_or_else(|err| err.error_response())).await
+    RenderedPage::from_response(answer.unwrap_or_else(|err| err.error_response())).await
 }
 
 /// Opens the page.
-async fn opened(console: SetupPages, uri: &str) -> Shown {
+async fn opened(console: SetupPages, uri: &str) -> RenderedPage {
     let request = TestRequest::get().uri(uri).to_http_request();
-    Shown::from_response(show(Data::new(console), request).await.unwrap()).await
+    RenderedPage::from_response(show(Data::new(console), request).await.unwrap()).await
 }
 
-async fn render(standing: SetupStanding) -> Shown {
+async fn render(standing: SetupState) -> RenderedPage {
     opened(desk(standing, Admins::There, None).1, "/admin/setup").await
 }
 
-async fn submitted(answer: Taken) -> Shown {
-    let (_, console) = desk(SetupStanding::NoLicence, Admins::There, Some(answer));
+async fn submitted(answer: LicenceUpload) -> RenderedPage {
+    let (_, console) = desk(SetupState::NoLicence, Admins::There, Some(answer));
     let form = "token=the-token&license=%3Cscript%3E%0D%0Atext";
     sent(&console, form.as_bytes()).await
 }
 
-async fn uploaded(answer: Taken) -> (u16, Value) {
-    let (_, console) = desk(SetupStanding::NoLicence, Admins::There, Some(answer));
+async fn uploaded(answer: LicenceUpload) -> (u16, Value) {
+    let (_, console) = desk(SetupState::NoLicence, Admins::There, Some(answer));
     match answer_upload(&console, "the-token", b"text").await {
         Ok(told) => (200, serde_json::to_value(&told.0).unwrap()),
         Err(err) => {
-            let shown = Shown::from_response(err.error_response()).await;
+            let shown = RenderedPage::from_response(err.error_response()).await;
             (shown.status, serde_json::from_str(&shown.text).unwrap())
         }
     }
@@ -77,7 +77,7 @@ async fn uploaded(answer: Taken) -> (u16, Value) {
 
 #[actix_web::test]
 async fn a_server_without_a_licence_shows_the_form() {
-    let page = render(SetupStanding::NoLicence).await;
+    let page = render(SetupState::NoLicence).await;
 
     assert_eq!(page.status, 200);
     assert!(page.has("no licence yet"));
@@ -91,9 +91,9 @@ async fn the_page_says_why_a_licence_is_not_accepted() {
     let foreign = LicenceError::Foreign("0123456789abcdef".to_owned());
 
     for (standing, why) in [
-        (SetupStanding::Refused(foreign), "with another key (0123456789abcdef)"),
-        (SetupStanding::Refused(LicenceError::Forged), "it was changed or forged."),
-        (SetupStanding::Ended(END), "ended at 1970-01-01T00:00:00Z"),
+        (SetupState::Refused(foreign), "with another key (0123456789abcdef)"),
+        (SetupState::Refused(LicenceError::Forged), "it was changed or forged."),
+        (SetupState::Ended(END), "ended at 1970-01-01T00:00:00Z"),
     ] {
         let page = render(standing).await;
 
@@ -104,7 +104,7 @@ async fn the_page_says_why_a_licence_is_not_accepted() {
 
 #[actix_web::test]
 async fn a_server_that_is_set_up_offers_no_form() {
-    let page = render(SetupStanding::Done).await;
+    let page = render(SetupState::Done).await;
 
     assert!(page.has("This server is set up"));
     assert!(!page.has("<form"));
@@ -112,7 +112,7 @@ async fn a_server_that_is_set_up_offers_no_form() {
 
 #[actix_web::test]
 async fn a_page_loads_nothing_from_elsewhere_and_is_neither_stored_nor_framed() {
-    let page = render(SetupStanding::NoLicence).await;
+    let page = render(SetupState::NoLicence).await;
 
     let policy = page.header("content-security-policy");
     for part in ["default-src 'none'", "style-src 'self'", "frame-ancestors 'none'"] {
@@ -127,7 +127,7 @@ async fn a_page_loads_nothing_from_elsewhere_and_is_neither_stored_nor_framed() 
 
 #[actix_web::test]
 async fn every_link_of_the_page_is_relative_and_so_follows_the_base_path() {
-    let page = render(SetupStanding::NoLicence).await;
+    let page = render(SetupState::NoLicence).await;
 
     for attribute in ["href=\"", "action=\"", "src=\""] {
         for rest in page.text.split(attribute).skip(1) {
@@ -138,7 +138,7 @@ async fn every_link_of_the_page_is_relative_and_so_follows_the_base_path() {
 
 #[actix_web::test]
 async fn the_style_is_served_as_one() {
-    let style = Shown::from_response(crate::page::style().await).await;
+    let style = RenderedPage::from_response(crate::page::style().await).await;
 
     assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
     assert!(style.has(".alert"));
@@ -146,7 +146,7 @@ async fn the_style_is_served_as_one() {
 
 #[actix_web::test]
 async fn what_the_form_holds_reaches_the_desk() {
-    let (desk, console) = desk(SetupStanding::NoLicence, Admins::There, Some(Ok(licence())));
+    let (desk, console) = desk(SetupState::NoLicence, Admins::There, Some(Ok(licence())));
 
     sent(&console, b"token=a%2Bb&license=one%0D%0Atwo").await;
 
@@ -183,7 +183,7 @@ async fn a_refusal_is_shown_with_what_was_sent_but_for_the_token() {
 #[actix_web::test]
 async fn a_form_without_its_fields_is_asked_of_the_desk_all_the_same() {
     let refused = Some(Err(InstallError::WrongToken));
-    let (desk, console) = desk(SetupStanding::NoLicence, Admins::There, refused);
+    let (desk, console) = desk(SetupState::NoLicence, Admins::There, refused);
 
     let page = sent(&console, b"").await;
 
@@ -193,7 +193,7 @@ async fn a_form_without_its_fields_is_asked_of_the_desk_all_the_same() {
 
 #[actix_web::test]
 async fn a_form_that_makes_no_sense_is_refused() {
-    let (_, console) = desk(SetupStanding::NoLicence, Admins::There, None);
+    let (_, console) = desk(SetupState::NoLicence, Admins::There, None);
 
     for form in [&b"token=a&token=b"[..], b"license=1&license=2"] {
         assert_eq!(sent(&console, form).await.status, 400);
@@ -272,7 +272,7 @@ async fn a_licensed_server_without_an_administrator_asks_for_one() {
 
 #[actix_web::test]
 async fn an_administrator_that_was_created_leads_to_the_end() {
-    let console = licensed(Admins::Made(Appointed::Stored));
+    let console = licensed(Admins::Made(FirstAdminOutcome::Stored));
 
     let page = appointed(console, "right", "a+perfectly+fine+passphrase").await;
 
@@ -282,17 +282,17 @@ async fn an_administrator_that_was_created_leads_to_the_end() {
 #[actix_web::test]
 async fn each_step_and_its_refusals_are_told_in_german() {
     let uri = "/admin/setup?lang=de";
-    let german = || PageLayout::new(None, Some(Language::De)).below("setup/");
+    let german = || PageLayout::new(None, Some(Language::De)).with_base("setup/");
     let refused = Some(Err(InstallError::Refused(LicenceError::Forged)));
-    let (_, console) = desk(SetupStanding::NoLicence, Admins::There, refused);
+    let (_, console) = desk(SetupState::NoLicence, Admins::There, refused);
 
     let first = opened(console.clone(), uri).await;
     let forged = answer_form(&console, german(), b"license=x").await.unwrap();
-    let forged = Shown::from_response(forged).await;
+    let forged = RenderedPage::from_response(forged).await;
     let second = opened(licensed(Admins::Missing), uri).await;
     let form = b"step=administrator&token=right&email=root%40example.org&password=short";
     let short = answer_form(&licensed(Admins::Missing), german(), form).await.unwrap();
-    let short = Shown::from_response(short).await;
+    let short = RenderedPage::from_response(short).await;
     let last = opened(licensed(Admins::There), uri).await;
 
     assert!(first.has("<html lang=\"de\">") && first.has("noch keine Lizenz"));
@@ -314,7 +314,7 @@ async fn a_refusal_has_the_focus_and_leads_to_its_field() {
 
 #[actix_web::test]
 async fn what_was_typed_survives_another_language_but_for_the_token() {
-    let (desk, console) = desk(SetupStanding::NoLicence, Admins::There, None);
+    let (desk, console) = desk(SetupState::NoLicence, Admins::There, None);
 
     let page = sent(&console, b"token=the-token&license=typed&switch=language").await;
 
@@ -327,11 +327,11 @@ async fn a_refusal_of_an_administrator_is_shown_with_the_address_alone() {
     let made = |outcome| licensed(Admins::Made(outcome));
     let fine = "a+perfectly+fine+passphrase";
     for (console, token, password, status, why) in [
-        (made(Appointed::Stored), "wrong", fine, 403, "The setup token is wrong"),
-        (made(Appointed::Stored), "right", "short", 400, "password"),
-        (made(Appointed::EmailTaken), "right", fine, 409, "pia-server admin grant"),
-        (made(Appointed::AlreadySetUp), "right", fine, 409, "has an administrator"),
-        (made(Appointed::SeatsTaken), "right", fine, 403, "no seat left"),
+        (made(FirstAdminOutcome::Stored), "wrong", fine, 403, "The setup token is wrong"),
+        (made(FirstAdminOutcome::Stored), "right", "short", 400, "password"),
+        (made(FirstAdminOutcome::EmailTaken), "right", fine, 409, "pia-server admin grant"),
+        (made(FirstAdminOutcome::AlreadySetUp), "right", fine, 409, "has an administrator"),
+        (made(FirstAdminOutcome::SeatsTaken), "right", fine, 403, "no seat left"),
         (licensed(Admins::There), "right", fine, 409, "there is an administrator"),
     ] {
         let page = appointed(console, token, password).await;
@@ -346,8 +346,8 @@ async fn a_refusal_of_an_administrator_is_shown_with_the_address_alone() {
 
 #[actix_web::test]
 async fn without_a_licence_in_force_no_administrator_is_made() {
-    for standing in [SetupStanding::NoLicence, SetupStanding::Ended(END)] {
-        let (_, console) = desk(standing, Admins::Made(Appointed::Stored), None);
+    for standing in [SetupState::NoLicence, SetupState::Ended(END)] {
+        let (_, console) = desk(standing, Admins::Made(FirstAdminOutcome::Stored), None);
 
         let page = appointed(console, "right", "a+perfectly+fine+passphrase").await;
 

@@ -5,7 +5,7 @@ use actix_web::http::StatusCode;
 use pia_identity::FirstAdminError;
 use pia_policy::InstallError;
 
-use crate::auth::form::{Control, FormView, Kind};
+use crate::auth::form::{Control, ControlKind, FormView};
 use crate::auth::notice::Notice;
 use crate::auth::page_layout::PageLayout;
 
@@ -68,8 +68,8 @@ impl SetupPage {
         if let Self::Form(form) = &mut self {
             for control in &mut form.controls {
                 match (control.name, &mut control.kind) {
-                    ("license", Kind::Lines { value }) => license.clone_into(value),
-                    ("email", Kind::Text { value, .. }) => email.clone_into(value),
+                    ("license", ControlKind::Lines { value }) => license.clone_into(value),
+                    ("email", ControlKind::Text { value, .. }) => email.clone_into(value),
                     _ => {}
                 }
             }
@@ -78,7 +78,7 @@ impl SetupPage {
     }
 
     /// Shows why a licence was refused.
-    pub(super) fn refusing(mut self, err: &InstallError) -> Self {
+    pub(super) fn with_licence_error(mut self, err: &InstallError) -> Self {
         if let InstallError::Unavailable(err) = err {
             let cause = std::error::Error::source(err).map(ToString::to_string);
             tracing::error!(error = %err, cause, "a licence could not be taken");
@@ -86,8 +86,8 @@ impl SetupPage {
         let Self::Form(form) = &mut self else { return self };
         let told = (form.frame.texts.setup.install_error)(err);
         match err {
-            InstallError::WrongToken => form.find_fault("token", told),
-            InstallError::Refused(_) | InstallError::Ended(_) => form.find_fault("license", told),
+            InstallError::WrongToken => form.add_error("token", told),
+            InstallError::Refused(_) | InstallError::Ended(_) => form.add_error("license", told),
             InstallError::AlreadyLicensed | InstallError::Unavailable(_) => form.alert = Some(told),
         }
         self
@@ -95,7 +95,7 @@ impl SetupPage {
 
     /// Shows why no administrator was created. `fewest` is the minimum length
     /// of a password, in characters.
-    pub(super) fn not_appointing(mut self, err: &FirstAdminError, fewest: usize) -> Self {
+    pub(super) fn with_admin_error(mut self, err: &FirstAdminError, fewest: usize) -> Self {
         if let FirstAdminError::Unavailable(err) = err {
             let cause = std::error::Error::source(err).map(ToString::to_string);
             tracing::error!(error = %err, cause, "no administrator could be made");
@@ -106,11 +106,11 @@ impl SetupPage {
         match err {
             FirstAdminError::Invalid(faults) => {
                 for fault in faults {
-                    form.find_fault(fault.field, texts.fault(fault, fewest));
+                    form.add_error(fault.field, texts.fault(fault, fewest));
                 }
             }
-            FirstAdminError::WrongToken => form.find_fault("token", told),
-            FirstAdminError::EmailTaken => form.find_fault("email", told),
+            FirstAdminError::WrongToken => form.add_error("token", told),
+            FirstAdminError::EmailTaken => form.add_error("email", told),
             _ => form.alert = Some(told),
         }
         self

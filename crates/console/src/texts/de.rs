@@ -4,8 +4,8 @@ use pia_identity::FirstAdminError;
 use pia_policy::{InstallError, LicenceError};
 
 use super::{
-    EmailPageTexts, FaultTexts, FrontTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts,
-    Said, SetupTexts, Texts, VerifyTexts,
+    EmailPageTexts, FieldErrorTexts, FrontTexts, NoticeTexts, ReasonTexts, RefusalTexts,
+    RegisterTexts, ResetTexts, SetupTexts, Texts, VerifyTexts,
 };
 
 pub(super) static TEXTS: Texts = Texts {
@@ -34,14 +34,14 @@ pub(super) static TEXTS: Texts = Texts {
         invitation_hint: "Er steht in der Einladung, die Sie erhalten haben.",
         send: "Konto erstellen",
         forgotten: "Passwort vergessen?",
-        done: Said {
+        done: NoticeTexts {
             title: "Konto erstellt",
             says: &[
                 "Gehen Sie zurück zur Pia-App und melden Sie sich mit E-Mail-Adresse und Passwort \
                  an.",
             ],
         },
-        mailed: Said {
+        mailed: NoticeTexts {
             title: "Prüfen Sie Ihren Posteingang",
             says: &[
                 "Wir haben Ihnen eine E-Mail geschickt. Öffnen Sie den Link darin, um zu \
@@ -50,7 +50,7 @@ pub(super) static TEXTS: Texts = Texts {
                 "Keine E-Mail? Das kann einige Minuten dauern. Sehen Sie auch im Spam-Ordner nach.",
             ],
         },
-        closed: Said {
+        closed: NoticeTexts {
             title: "Hier gibt es keine neuen Konten",
             says: &[
                 "Auf diesem Server kann man sich nicht selbst ein Konto anlegen. Fragen Sie die \
@@ -72,7 +72,7 @@ pub(super) static TEXTS: Texts = Texts {
         intro: "Geben Sie die E-Mail-Adresse Ihres Kontos ein. Wir schicken Ihnen einen Link, mit \
                 dem Sie ein neues Passwort wählen können.",
         send: "Link schicken",
-        mailed: Said {
+        mailed: NoticeTexts {
             title: "Prüfen Sie Ihren Posteingang",
             says: &[
                 "Wenn es zu dieser Adresse ein Konto gibt, haben wir einen Link dorthin geschickt. \
@@ -80,7 +80,7 @@ pub(super) static TEXTS: Texts = Texts {
                 "Keine E-Mail? Das kann einige Minuten dauern. Sehen Sie auch im Spam-Ordner nach.",
             ],
         },
-        no_mail: Said {
+        no_mail: NoticeTexts {
             title: "Dieser Server verschickt keine E-Mails",
             says: &["Bitten Sie die Betreiber, Ihnen mit dem Passwort zu helfen."],
         },
@@ -90,7 +90,7 @@ pub(super) static TEXTS: Texts = Texts {
         intro: "Geben Sie die E-Mail-Adresse Ihres Kontos ein. Wir schicken Ihnen einen neuen \
                 Link, mit dem Sie sie bestätigen können.",
         send: "Link schicken",
-        mailed: Said {
+        mailed: NoticeTexts {
             title: "Prüfen Sie Ihren Posteingang",
             says: &[
                 "Wenn es zu dieser Adresse ein Konto gibt, das noch nicht bestätigt ist, haben wir \
@@ -98,7 +98,7 @@ pub(super) static TEXTS: Texts = Texts {
                 "Keine E-Mail? Das kann einige Minuten dauern. Sehen Sie auch im Spam-Ordner nach.",
             ],
         },
-        no_mail: Said {
+        no_mail: NoticeTexts {
             title: "Dieser Server verschickt keine E-Mails",
             says: &["Bitten Sie die Betreiber, Ihre Adresse zu bestätigen."],
         },
@@ -109,11 +109,11 @@ pub(super) static TEXTS: Texts = Texts {
         account: "E-Mail-Adresse des Kontos",
         password: "Neues Passwort",
         send: "Passwort ändern",
-        done: Said {
+        done: NoticeTexts {
             title: "Passwort geändert",
             says: &["Gehen Sie zurück zur Pia-App und melden Sie sich mit dem neuen Passwort an."],
         },
-        spent: Said {
+        spent: NoticeTexts {
             title: "Dieser Link gilt nicht mehr",
             says: &[
                 "Er wurde schon benutzt, seine Zeit ist abgelaufen, oder Sie haben inzwischen \
@@ -126,11 +126,11 @@ pub(super) static TEXTS: Texts = Texts {
         title: "E-Mail-Adresse bestätigen",
         intro: "Bestätigen Sie, dass diese Adresse Ihnen gehört, um Ihr Konto zu nutzen.",
         send: "Adresse bestätigen",
-        done: Said {
+        done: NoticeTexts {
             title: "Ihre Adresse ist bestätigt",
             says: &["Gehen Sie zurück zur Pia-App und melden Sie sich an."],
         },
-        spent: Said {
+        spent: NoticeTexts {
             title: "Dieser Link gilt nicht mehr",
             says: &[
                 "Er wurde schon benutzt, oder seine Zeit ist abgelaufen. Wenn Sie Ihre Adresse \
@@ -140,7 +140,7 @@ pub(super) static TEXTS: Texts = Texts {
         },
         again: "Neuen Link schicken",
     },
-    faults: FaultTexts {
+    faults: FieldErrorTexts {
         email_missing: "Geben Sie Ihre E-Mail-Adresse ein.",
         email_invalid: "Geben Sie eine E-Mail-Adresse wie name@example.com ein.",
         password_missing: "Wählen Sie ein Passwort.",
@@ -193,49 +193,49 @@ pub(super) static TEXTS: Texts = Texts {
         other: "Die Anmeldung hat nicht geklappt.",
     },
     refusals: RefusalTexts {
-        broken_link: Said {
+        broken_link: NoticeTexts {
             title: "Dieser Link ist unvollständig",
             says: &[
                 "Ein Teil fehlt oder wurde verändert. Kopieren Sie den ganzen Link aus der E-Mail.",
             ],
         },
-        broken_form: Said {
+        broken_form: NoticeTexts {
             title: "Das Formular war nicht lesbar",
             says: &["Gehen Sie zurück, füllen Sie es neu aus und schicken Sie es noch einmal ab."],
         },
-        no_page: Said {
+        no_page: NoticeTexts {
             title: "Diese Seite gibt es nicht",
             says: &[
                 "Sehen Sie sich die Adresse noch einmal an: Vielleicht fehlt ein Teil, oder er \
                  ist falsch geschrieben.",
             ],
         },
-        foreign_form: Said {
+        foreign_form: NoticeTexts {
             title: "Dieses Formular kam von anderswo",
             says: &[
                 "Eine andere Website hat es abgeschickt, deshalb ist nichts geschehen. Öffnen Sie \
                  die Seite auf diesem Server selbst und füllen Sie sie dort aus.",
             ],
         },
-        too_long: Said {
+        too_long: NoticeTexts {
             title: "Das war zu viel",
             says: &["Die Eingaben sind länger als erlaubt. Gehen Sie zurück und kürzen Sie sie."],
         },
-        unlicensed: Said {
+        unlicensed: NoticeTexts {
             title: "Das geht zurzeit nicht",
             says: &["Die Lizenz dieses Servers erlaubt es nicht. Fragen Sie die Betreiber."],
         },
-        too_many: Said {
+        too_many: NoticeTexts {
             title: "Zu viele Versuche",
             says: &["Warten Sie eine Weile und versuchen Sie es dann noch einmal."],
         },
-        unavailable: Said {
+        unavailable: NoticeTexts {
             title: "Der Server antwortet nicht",
             says: &[
                 "Ein Teil davon ist nicht da oder beschäftigt. Versuchen Sie es gleich noch einmal.",
             ],
         },
-        failed: Said {
+        failed: NoticeTexts {
             title: "Das hat nicht geklappt",
             says: &["Der Server hat einen Fehler, sein Protokoll sagt mehr. Versuchen Sie es in \
                  einigen Minuten wieder."],
@@ -267,7 +267,7 @@ pub(super) static TEXTS: Texts = Texts {
             )
         },
         no_admin: "Die Lizenz gilt. Erstellen Sie nun das Administratorkonto.",
-        done: Said {
+        done: NoticeTexts {
             title: "Dieser Server ist eingerichtet",
             says: &[
                 "Eine Lizenz gilt, und es gibt ein Administratorkonto. Melden Sie sich damit in \

@@ -4,8 +4,8 @@ use pia_identity::FirstAdminError;
 use pia_policy::InstallError;
 
 use super::{
-    EmailPageTexts, FaultTexts, FrontTexts, ReasonTexts, RefusalTexts, RegisterTexts, ResetTexts,
-    Said, SetupTexts, Texts, VerifyTexts,
+    EmailPageTexts, FieldErrorTexts, FrontTexts, NoticeTexts, ReasonTexts, RefusalTexts,
+    RegisterTexts, ResetTexts, SetupTexts, Texts, VerifyTexts,
 };
 use crate::refusal::sentence;
 
@@ -35,11 +35,11 @@ pub(super) static TEXTS: Texts = Texts {
         invitation_hint: "It is in the invitation that you received.",
         send: "Create account",
         forgotten: "Forgot your password?",
-        done: Said {
+        done: NoticeTexts {
             title: "Your account is ready",
             says: &["Go back to the Pia app and sign in with your e-mail address and password."],
         },
-        mailed: Said {
+        mailed: NoticeTexts {
             title: "Check your inbox",
             says: &[
                 "We have sent an e-mail to your address. Open the link in it to confirm the address, \
@@ -47,7 +47,7 @@ pub(super) static TEXTS: Texts = Texts {
                 "No e-mail? It can take a few minutes. Check the spam folder too.",
             ],
         },
-        closed: Said {
+        closed: NoticeTexts {
             title: "No new accounts here",
             says: &["Registration is closed on this server. Ask its administrator for an account."],
         },
@@ -63,7 +63,7 @@ pub(super) static TEXTS: Texts = Texts {
         intro: "Enter the e-mail address of your account. We send you a link to choose a new \
                 password.",
         send: "Send the link",
-        mailed: Said {
+        mailed: NoticeTexts {
             title: "Check your inbox",
             says: &[
                 "If there is an account with this address, we have sent a link to it. It works \
@@ -71,7 +71,7 @@ pub(super) static TEXTS: Texts = Texts {
                 "No e-mail? It can take a few minutes. Check the spam folder too.",
             ],
         },
-        no_mail: Said {
+        no_mail: NoticeTexts {
             title: "This server sends no mail",
             says: &["Contact its administrator to reset your password."],
         },
@@ -80,7 +80,7 @@ pub(super) static TEXTS: Texts = Texts {
         title: "Confirm your e-mail address",
         intro: "Enter the e-mail address of your account. We send you a new link to confirm it.",
         send: "Send the link",
-        mailed: Said {
+        mailed: NoticeTexts {
             title: "Check your inbox",
             says: &[
                 "If there is an account with this address that has yet to be confirmed, we have \
@@ -88,7 +88,7 @@ pub(super) static TEXTS: Texts = Texts {
                 "No e-mail? It can take a few minutes. Check the spam folder too.",
             ],
         },
-        no_mail: Said {
+        no_mail: NoticeTexts {
             title: "This server sends no mail",
             says: &["Contact its administrator to confirm your address."],
         },
@@ -99,11 +99,11 @@ pub(super) static TEXTS: Texts = Texts {
         account: "E-mail address of the account",
         password: "New password",
         send: "Change the password",
-        done: Said {
+        done: NoticeTexts {
             title: "Password changed",
             says: &["Go back to the Pia app and sign in with the new password."],
         },
-        spent: Said {
+        spent: NoticeTexts {
             title: "This link has expired",
             says: &["It was used already, its time has passed, or you have asked for a newer one \
                  since."],
@@ -114,11 +114,11 @@ pub(super) static TEXTS: Texts = Texts {
         title: "Confirm your e-mail address",
         intro: "Confirm that this address is yours to start using your account.",
         send: "Confirm",
-        done: Said {
+        done: NoticeTexts {
             title: "E-mail address confirmed",
             says: &["Go back to the Pia app and sign in."],
         },
-        spent: Said {
+        spent: NoticeTexts {
             title: "This link has expired",
             says: &[
                 "It was used already, or its time has passed. If you have confirmed your address \
@@ -127,7 +127,7 @@ pub(super) static TEXTS: Texts = Texts {
         },
         again: "Send a new link",
     },
-    faults: FaultTexts {
+    faults: FieldErrorTexts {
         email_missing: "Enter your e-mail address.",
         email_invalid: "Enter an e-mail address such as name@example.com.",
         password_missing: "Choose a password.",
@@ -175,37 +175,40 @@ pub(super) static TEXTS: Texts = Texts {
         other: "The sign-in did not work.",
     },
     refusals: RefusalTexts {
-        broken_link: Said {
+        broken_link: NoticeTexts {
             title: "This link is not whole",
             says: &["A part of it is missing or was changed. Copy the whole link from the mail."],
         },
-        broken_form: Said {
+        broken_form: NoticeTexts {
             title: "The form was not understood",
             says: &["Go back, fill it in again and send it once more."],
         },
-        no_page: Said {
+        no_page: NoticeTexts {
             title: "There is no such page",
             says: &["Look at the address again: a part of it may be missing or misspelled."],
         },
-        foreign_form: Said {
+        foreign_form: NoticeTexts {
             title: "This form came from elsewhere",
             says: &["It was sent by another website, so nothing was done. Open the page on this \
                  server itself and fill it in there."],
         },
-        too_long: Said {
+        too_long: NoticeTexts {
             title: "That was too much",
             says: &["What was sent is longer than it may be. Go back and shorten it."],
         },
-        unlicensed: Said {
+        unlicensed: NoticeTexts {
             title: "Not possible at the moment",
             says: &["The licence of this server does not allow it. Contact its administrator."],
         },
-        too_many: Said { title: "Too many tries", says: &["Wait a while, and then try again."] },
-        unavailable: Said {
+        too_many: NoticeTexts {
+            title: "Too many tries",
+            says: &["Wait a while, and then try again."],
+        },
+        unavailable: NoticeTexts {
             title: "The server does not answer",
             says: &["A part of it is away or busy. Try again in a moment."],
         },
-        failed: Said {
+        failed: NoticeTexts {
             title: "That did not work",
             says: &["The server failed; its log says why. Try again in a few minutes."],
         },
@@ -233,7 +236,7 @@ pub(super) static TEXTS: Texts = Texts {
             )
         },
         no_admin: "The licence is in force. Now create the administrator account.",
-        done: Said {
+        done: NoticeTexts {
             title: "This server is set up",
             says: &[
                 "A licence is in force, and there is an administrator account. Sign in with it in \

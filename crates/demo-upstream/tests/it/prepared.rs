@@ -1,13 +1,13 @@
 //! Answers for benchmarks.
 
-use pia_demo_upstream::{Demo, Options};
+use pia_demo_upstream::{Demo, DemoOptions};
 
 use crate::harness::{ask, said, streamed};
 
 #[test]
 fn prepared_answers_are_whole_or_streamed_as_asked() {
-    let demo =
-        Demo::with(Options { prepared: true, ..Options::default() }).expect("a demo upstream");
+    let demo = Demo::with(DemoOptions { prepared: true, ..DemoOptions::default() })
+        .expect("a demo upstream");
 
     let (whole, stream) = (ask(&demo, &said("Hello")), ask(&demo, &streamed("Hello")));
 
@@ -18,8 +18,8 @@ fn prepared_answers_are_whole_or_streamed_as_asked() {
 
 #[test]
 fn magic_words_work_where_answers_are_prepared() {
-    let demo =
-        Demo::with(Options { prepared: true, ..Options::default() }).expect("a demo upstream");
+    let demo = Demo::with(DemoOptions { prepared: true, ..DemoOptions::default() })
+        .expect("a demo upstream");
 
     let stream = ask(&demo, &streamed("demo:chunks=7 demo:no-usage"));
 

@@ -1,6 +1,6 @@
 //! Answers as they should be.
 
-use pia_demo_upstream::{Demo, Options};
+use pia_demo_upstream::{Demo, DemoOptions};
 use serde_json::json;
 
 use crate::harness::{ask, said, streamed};
@@ -35,8 +35,8 @@ fn a_stream_says_the_same_as_the_whole_answer_and_ends_with_the_usage() {
 
 #[test]
 fn a_stream_has_as_many_chunks_as_chosen() {
-    let demo =
-        Demo::with(Options { chunks: Some(4), ..Options::default() }).expect("a demo upstream");
+    let demo = Demo::with(DemoOptions { chunks: Some(4), ..DemoOptions::default() })
+        .expect("a demo upstream");
 
     let by_option = ask(&demo, &streamed("Hello there"));
     let by_word = ask(&demo, &streamed("Hello demo:chunks=100"));

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::*;
-use crate::devices::ONBOARDING;
+use crate::devices::ONBOARDING_TTL;
 use crate::fakes::{Ada, Machine, text};
 
 /// Two devices, one of which asks to be let in by this session.
@@ -97,7 +97,7 @@ async fn a_session_is_good_for_its_device_and_not_for_long() {
     let swapped = ada.devices.approve(ada.user, form(&first, &second, &thirds, None)).await;
     let renewed = ada.register(&second).await.onboarding;
     let spent = ada.devices.approve(ada.user, form(&first, &second, &session, None)).await;
-    ada.clock.advance(ONBOARDING);
+    ada.clock.advance(ONBOARDING_TTL);
     let late = ada.devices.approve(ada.user, form(&first, &second, &renewed, None)).await;
     let unknown = form(&first, &Machine::new("unknown"), &session, None);
     let unknown = ada.devices.approve(ada.user, unknown).await;

@@ -11,7 +11,7 @@ async fn the_first_key_lets_its_device_in_and_encrypts_the_account() {
     let before = ada.devices.state(ada.user).await.unwrap();
     ada.actions();
 
-    ada.devices.keep_key(ada.owner(), &first.id, key_form()).await.unwrap();
+    ada.devices.store_key(ada.owner(), &first.id, key_form()).await.unwrap();
 
     let after = ada.devices.state(ada.user).await.unwrap();
     assert_eq!(before, KeyState::default(), "registering alone does nothing");
@@ -27,14 +27,14 @@ async fn a_device_that_was_not_let_in_keeps_and_gets_no_key() {
     let second = Machine::new("second");
     ada.register(&second).await;
 
-    let pending = ada.devices.keep_key(ada.owner(), &second.id, key_form()).await;
+    let pending = ada.devices.store_key(ada.owner(), &second.id, key_form()).await;
     ada.devices.revoke(ada.user, &second.id).await.unwrap();
-    let revoked = ada.devices.keep_key(ada.owner(), &second.id, key_form()).await;
-    let unknown = ada.devices.keep_key(ada.owner(), &Machine::new("x").id, key_form()).await;
+    let revoked = ada.devices.store_key(ada.owner(), &second.id, key_form()).await;
+    let unknown = ada.devices.store_key(ada.owner(), &Machine::new("x").id, key_form()).await;
 
-    assert!(matches!(pending, Err(KeepKeyError::NotActive)));
-    assert!(matches!(revoked, Err(KeepKeyError::NotActive)));
-    assert!(matches!(unknown, Err(KeepKeyError::Unknown)));
+    assert!(matches!(pending, Err(StoreKeyError::NotActive)));
+    assert!(matches!(revoked, Err(StoreKeyError::NotActive)));
+    assert!(matches!(unknown, Err(StoreKeyError::Unknown)));
     let key = ada.devices.key_of(ada.user, &second.id).await;
     assert!(matches!(key, Err(FindError::Unknown)));
 }
@@ -45,15 +45,15 @@ async fn a_key_is_replaced_and_read_only_for_its_own_device() {
     let named = |id: &str| KeyForm { device_id: Some(id.to_owned()), ..key_form() };
     let new = KeyForm { ciphertext: Some(text(9, 60)), ..named("first") };
 
-    ada.devices.keep_key(ada.owner(), &first.id, new).await.unwrap();
-    let other = ada.devices.keep_key(ada.owner(), &first.id, named("second")).await;
+    ada.devices.store_key(ada.owner(), &first.id, new).await.unwrap();
+    let other = ada.devices.store_key(ada.owner(), &first.id, named("second")).await;
     let later = KeyForm { wrap_version: Some(2), ..key_form() };
-    let later = ada.devices.keep_key(ada.owner(), &first.id, later).await;
+    let later = ada.devices.store_key(ada.owner(), &first.id, later).await;
 
     let key = ada.devices.key_of(ada.user, &first.id).await.unwrap();
     assert_eq!(key.ciphertext, text(9, 60));
-    assert!(matches!(other, Err(KeepKeyError::Invalid(it)) if it[0].field == "deviceId"));
-    assert!(matches!(later, Err(KeepKeyError::Invalid(it)) if it[0].field == "wrapVersion"));
+    assert!(matches!(other, Err(StoreKeyError::Invalid(it)) if it[0].field == "deviceId"));
+    assert!(matches!(later, Err(StoreKeyError::Invalid(it)) if it[0].field == "wrapVersion"));
 }
 
 #[tokio::test]
@@ -65,12 +65,12 @@ async fn who_waits_is_told_as_long_as_the_session_lasts() {
 
     let waiting = ada.devices.waiting(ada.user).await.unwrap();
     let listed = ada.devices.list(ada.user).await.unwrap();
-    ada.clock.advance(ONBOARDING);
+    ada.clock.advance(ONBOARDING_TTL);
     let later = ada.devices.waiting(ada.user).await.unwrap();
     let listed_later = ada.devices.list(ada.user).await.unwrap();
     let names = ada.devices.names(ada.user).await.unwrap();
 
-    let told = |it: &[Listed]| it.iter().map(|it| it.onboarding.clone()).collect::<Vec<_>>();
+    let told = |it: &[ListedDevice]| it.iter().map(|it| it.onboarding.clone()).collect::<Vec<_>>();
     assert_eq!((waiting.len(), waiting[0].row, &*waiting[0].name), (1, row, "DESKTOP-second"));
     assert_eq!(told(&listed), [None, Some(session)]);
     assert_eq!((later, told(&listed_later)), (vec![], vec![None, None]));
@@ -88,7 +88,7 @@ async fn a_device_that_is_turned_away_loses_its_key_and_is_so_once() {
 
     assert_eq!(ada.device(&first).state, DeviceState::Revoked);
     assert!(ada.devices.state(ada.user).await.unwrap().encrypted, "for good");
-    assert!(matches!(unknown, Err(RevokeError::Unknown)));
+    assert!(matches!(unknown, Err(RevokeDeviceError::Unknown)));
     assert_eq!(ada.actions(), ["device.revoked", "device-revoked"]);
 }
 
@@ -114,12 +114,12 @@ async fn after_a_reset_the_first_key_takes_a_proof_of_the_owner() {
     ada.store.0.lock().unwrap().held.was_reset = true;
     ada.register(&first).await;
 
-    let by_session = ada.devices.keep_key(ada.session(), &first.id, key_form()).await;
+    let by_session = ada.devices.store_key(ada.session(), &first.id, key_form()).await;
     let state = ada.devices.state(ada.user).await.unwrap();
-    let by_owner = ada.devices.keep_key(ada.owner(), &first.id, key_form()).await;
-    let again = ada.devices.keep_key(ada.session(), &first.id, key_form()).await;
+    let by_owner = ada.devices.store_key(ada.owner(), &first.id, key_form()).await;
+    let again = ada.devices.store_key(ada.session(), &first.id, key_form()).await;
 
-    assert!(matches!(by_session, Err(KeepKeyError::Unproven)));
+    assert!(matches!(by_session, Err(StoreKeyError::Unproven)));
     assert_eq!(state, KeyState::default());
     by_owner.unwrap();
     again.unwrap();

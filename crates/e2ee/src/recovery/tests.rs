@@ -9,7 +9,7 @@ use ring::hmac;
 
 use super::*;
 use crate::device::DeviceState;
-use crate::devices::ONBOARDING;
+use crate::devices::ONBOARDING_TTL;
 use crate::fakes::{Ada, Machine, recovery_form, text};
 
 const KEY: [u8; 32] = [42; 32];
@@ -39,14 +39,14 @@ async fn a_copy_is_replaced_until_a_proof_guards_it() {
     let newer = RecoveryForm { umk_version: Some(2), ..recovery_form() };
     ada.actions();
 
-    let too_early = ada.recovery.guard(ada.owner(), proof_key(&KEY)).await;
-    ada.recovery.keep(ada.owner(), recovery_form()).await.unwrap();
-    ada.recovery.keep(ada.owner(), newer).await.unwrap();
-    ada.recovery.guard(ada.owner(), proof_key(&KEY)).await.unwrap();
-    let locked = ada.recovery.keep(ada.owner(), recovery_form()).await;
+    let too_early = ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await;
+    ada.recovery.store_copy(ada.owner(), recovery_form()).await.unwrap();
+    ada.recovery.store_copy(ada.owner(), newer).await.unwrap();
+    ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await.unwrap();
+    let locked = ada.recovery.store_copy(ada.owner(), recovery_form()).await;
 
     assert!(matches!(too_early, Err(PutProofKeyError::NotSetUp)));
-    assert!(matches!(locked, Err(KeepCopyError::Locked)));
+    assert!(matches!(locked, Err(StoreCopyError::Locked)));
     assert_eq!(ada.recovery.find(ada.user).await.unwrap().umk_version, 2);
     assert_eq!(ada.devices.state(ada.user).await.unwrap().umk_version, 2);
     let changed = "recovery-key-changed";
@@ -57,17 +57,17 @@ async fn a_copy_is_replaced_until_a_proof_guards_it() {
 #[tokio::test]
 async fn the_first_proof_key_stays() {
     let (ada, first) = Ada::encrypted().await;
-    ada.recovery.keep(ada.owner(), recovery_form()).await.unwrap();
-    ada.recovery.guard(ada.owner(), proof_key(&KEY)).await.unwrap();
+    ada.recovery.store_copy(ada.owner(), recovery_form()).await.unwrap();
+    ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await.unwrap();
     ada.actions();
 
-    ada.recovery.guard(ada.owner(), proof_key(&KEY)).await.unwrap();
-    let other = ada.recovery.guard(ada.owner(), proof_key(&[1; 32])).await;
-    let short = ada.recovery.guard(ada.owner(), proof_key(&[1; 31])).await;
+    ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await.unwrap();
+    let other = ada.recovery.put_proof_key(ada.owner(), proof_key(&[1; 32])).await;
+    let short = ada.recovery.put_proof_key(ada.owner(), proof_key(&[1; 31])).await;
     let later = ProofKeyForm { version: Some(2), ..proof_key(&KEY) };
-    let later = ada.recovery.guard(ada.owner(), later).await;
+    let later = ada.recovery.put_proof_key(ada.owner(), later).await;
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
-    let by_none = ada.recovery.guard(ada.owner(), proof_key(&KEY)).await;
+    let by_none = ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await;
 
     assert!(matches!(other, Err(PutProofKeyError::Conflict)));
     assert!(matches!(short, Err(PutProofKeyError::Invalid)));
@@ -79,8 +79,8 @@ async fn the_first_proof_key_stays() {
 #[tokio::test]
 async fn whoever_proves_it_comes_in_once() {
     let (ada, _first) = Ada::encrypted().await;
-    ada.recovery.keep(ada.owner(), recovery_form()).await.unwrap();
-    ada.recovery.guard(ada.owner(), proof_key(&KEY)).await.unwrap();
+    ada.recovery.store_copy(ada.owner(), recovery_form()).await.unwrap();
+    ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await.unwrap();
     let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
     let good = activation(&second, &session, &proof(&session));
@@ -105,7 +105,7 @@ async fn whoever_proves_it_comes_in_once() {
 #[tokio::test]
 async fn where_no_proof_is_on_file_any_will_do() {
     let (ada, _first) = Ada::encrypted().await;
-    ada.recovery.keep(ada.owner(), recovery_form()).await.unwrap();
+    ada.recovery.store_copy(ada.owner(), recovery_form()).await.unwrap();
     let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
 
@@ -120,30 +120,30 @@ async fn nobody_comes_in_where_there_is_nothing_to_recover_or_too_late() {
     let session = ada.register(&second).await.onboarding;
 
     let plain = ada.recovery.activate(ada.owner(), activation(&second, &session, "any")).await;
-    let early = ada.recovery.keep(ada.owner(), recovery_form()).await;
-    ada.clock.advance(ONBOARDING);
+    let early = ada.recovery.store_copy(ada.owner(), recovery_form()).await;
+    ada.clock.advance(ONBOARDING_TTL);
     let late = ada.recovery.activate(ada.owner(), activation(&second, &session, "any")).await;
 
     assert!(matches!(plain, Err(ActivateError::NotSetUp)));
-    assert!(matches!(early, Err(KeepCopyError::NoActiveDevice)));
+    assert!(matches!(early, Err(StoreCopyError::NoActiveDevice)));
     assert!(matches!(late, Err(ActivateError::Onboarding)));
 }
 
 #[tokio::test]
 async fn a_proof_key_that_cannot_be_read_proves_nothing() {
     let (ada, _first) = Ada::encrypted().await;
-    ada.recovery.keep(ada.owner(), recovery_form()).await.unwrap();
-    ada.store.0.lock().unwrap().held.recovery = Some(crate::ProofOnFile::Lost);
+    ada.recovery.store_copy(ada.owner(), recovery_form()).await.unwrap();
+    ada.store.0.lock().unwrap().held.recovery = Some(crate::RecoveryProofKey::Lost);
     let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
 
     let activated = activation(&second, &session, &proof(&session));
     let activated = ada.recovery.activate(ada.owner(), activated).await;
-    let copied = ada.recovery.keep(ada.owner(), recovery_form()).await;
-    let guarded = ada.recovery.guard(ada.owner(), proof_key(&KEY)).await;
+    let copied = ada.recovery.store_copy(ada.owner(), recovery_form()).await;
+    let guarded = ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await;
 
     assert!(matches!(activated, Err(ActivateError::WrongProof)));
-    assert!(matches!(copied, Err(KeepCopyError::Locked)));
+    assert!(matches!(copied, Err(StoreCopyError::Locked)));
     assert!(matches!(guarded, Err(PutProofKeyError::Conflict)));
 }
 
@@ -159,7 +159,8 @@ async fn what_is_wrong_with_a_copy_is_told_by_field() {
         ..RecoveryForm::default()
     };
 
-    let Err(KeepCopyError::Invalid(faults)) = ada.recovery.keep(ada.owner(), none).await else {
+    let Err(StoreCopyError::Invalid(faults)) = ada.recovery.store_copy(ada.owner(), none).await
+    else {
         panic!("refused")
     };
 
@@ -180,7 +181,7 @@ async fn what_is_wrong_with_a_copy_is_told_by_field() {
 #[tokio::test]
 async fn where_no_proof_key_is_on_file_a_device_takes_a_proof_of_the_owner() {
     let (ada, _first) = Ada::encrypted().await;
-    ada.recovery.keep(ada.session(), recovery_form()).await.unwrap();
+    ada.recovery.store_copy(ada.session(), recovery_form()).await.unwrap();
     let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
     let by = |proof: &str| activation(&second, &session, proof);
@@ -189,9 +190,9 @@ async fn where_no_proof_key_is_on_file_a_device_takes_a_proof_of_the_owner() {
     ada.clock.advance(Duration::from_secs(601));
     let session = ada.register(&second).await.onboarding;
     let by = |proof: &str| activation(&second, &session, proof);
-    let guarded = ada.recovery.guard(ada.session(), proof_key(&KEY)).await;
-    ada.recovery.guard(ada.owner(), proof_key(&KEY)).await.unwrap();
-    let again = ada.recovery.guard(ada.session(), proof_key(&KEY)).await;
+    let guarded = ada.recovery.put_proof_key(ada.session(), proof_key(&KEY)).await;
+    ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await.unwrap();
+    let again = ada.recovery.put_proof_key(ada.session(), proof_key(&KEY)).await;
     let wrong = ada.recovery.activate(ada.owner(), by("any")).await;
     let right = ada.recovery.activate(ada.session(), by(&proof(&session))).await;
 
@@ -207,13 +208,13 @@ async fn a_copy_of_another_key_is_the_next_and_takes_a_proof_of_the_owner() {
     let (ada, _first) = Ada::encrypted().await;
     let copy = |version| RecoveryForm { umk_version: Some(version), ..recovery_form() };
 
-    let by_session = ada.recovery.keep(ada.session(), copy(2)).await;
-    let skipped = ada.recovery.keep(ada.owner(), copy(3)).await;
-    ada.recovery.keep(ada.owner(), copy(2)).await.unwrap();
-    ada.recovery.keep(ada.session(), copy(2)).await.unwrap();
+    let by_session = ada.recovery.store_copy(ada.session(), copy(2)).await;
+    let skipped = ada.recovery.store_copy(ada.owner(), copy(3)).await;
+    ada.recovery.store_copy(ada.owner(), copy(2)).await.unwrap();
+    ada.recovery.store_copy(ada.session(), copy(2)).await.unwrap();
 
-    assert!(matches!(by_session, Err(KeepCopyError::Unproven)));
-    let Err(KeepCopyError::Invalid(faults)) = skipped else { panic!("refused") };
+    assert!(matches!(by_session, Err(StoreCopyError::Unproven)));
+    let Err(StoreCopyError::Invalid(faults)) = skipped else { panic!("refused") };
     assert_eq!((faults[0].field, faults[0].code), ("umkVersion", "out_of_range"));
     assert_eq!(ada.devices.state(ada.user).await.unwrap().umk_version, 2);
 }
@@ -221,11 +222,11 @@ async fn a_copy_of_another_key_is_the_next_and_takes_a_proof_of_the_owner() {
 #[tokio::test]
 async fn who_encrypts_an_account_puts_its_first_proof_key() {
     let (ada, _first) = Ada::encrypted().await;
-    ada.recovery.keep(ada.session(), recovery_form()).await.unwrap();
+    ada.recovery.store_copy(ada.session(), recovery_form()).await.unwrap();
 
-    let by_program = ada.recovery.guard(ada.program(), proof_key(&KEY)).await;
+    let by_program = ada.recovery.put_proof_key(ada.program(), proof_key(&KEY)).await;
     ada.clock.advance(Duration::from_mins(10));
-    let by_session = ada.recovery.guard(ada.session(), proof_key(&KEY)).await;
+    let by_session = ada.recovery.put_proof_key(ada.session(), proof_key(&KEY)).await;
 
     assert!(matches!(by_program, Err(PutProofKeyError::Unproven)));
     by_session.unwrap();

@@ -1,12 +1,12 @@
 //! Devices that ask to be let in.
 
 use super::*;
-use crate::devices::ONBOARDING;
+use crate::devices::ONBOARDING_TTL;
 use crate::fakes::{Ada, Machine, key_form};
 
 fn faults(form: DeviceForm) -> Vec<(&'static str, &'static str)> {
     match form.validate() {
-        Err(RegisterError::Invalid(faults)) => {
+        Err(RegisterDeviceError::Invalid(faults)) => {
             faults.into_iter().map(|it| (it.field, it.code)).collect()
         }
         _ => Vec::new(),
@@ -25,7 +25,7 @@ async fn the_first_device_is_told_that_it_is_and_every_session_is_another() {
     let DeviceState::Pending(session) = ada.device(&first).state else { panic!("it waits") };
     assert_eq!(
         (session.text, session.ends_at),
-        (again.onboarding, Timestamp::UNIX_EPOCH + ONBOARDING)
+        (again.onboarding, Timestamp::UNIX_EPOCH + ONBOARDING_TTL)
     );
     assert_eq!(ada.actions(), ["device.registered"], "a fresh session is no news");
 }
@@ -57,7 +57,7 @@ async fn an_active_device_stays_so_and_keeps_its_keys() {
     assert_eq!((&now.state, &*now.name), (&before.state, "Desk"));
     assert_eq!(now.signing_key, before.signing_key);
     assert!(!again.is_first && again.onboarding.len() == 44);
-    assert!(matches!(taken_over, Err(RegisterError::OtherKeys)));
+    assert!(matches!(taken_over, Err(RegisterDeviceError::OtherKeys)));
     assert_eq!(ada.actions(), [""; 0]);
 }
 
@@ -93,8 +93,8 @@ async fn there_are_so_many_devices_at_most_those_turned_away_not_counted() {
     ada.register(&Machine::new("more")).await;
     let back = ada.devices.register(ada.user, Machine::new("d7").form()).await;
 
-    assert!(matches!(full, Err(RegisterError::Full { limit: MAX_DEVICES })));
-    assert!(matches!(back, Err(RegisterError::Full { .. })));
+    assert!(matches!(full, Err(RegisterDeviceError::Full { limit: MAX_DEVICES })));
+    assert!(matches!(back, Err(RegisterDeviceError::Full { .. })));
 }
 
 #[tokio::test]
@@ -103,10 +103,10 @@ async fn an_encrypted_account_without_any_device_cannot_begin_anew() {
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
 
     let registered = ada.register(&first).await;
-    let kept = ada.devices.keep_key(ada.owner(), &first.id, key_form()).await;
+    let kept = ada.devices.store_key(ada.owner(), &first.id, key_form()).await;
 
     assert!(!registered.is_first);
-    assert!(matches!(kept, Err(crate::KeepKeyError::NotActive)));
+    assert!(matches!(kept, Err(crate::StoreKeyError::NotActive)));
 }
 
 #[test]

@@ -13,19 +13,20 @@ const MODE_HEADERS: [&str; 2] = ["x-service-mode", "x-pia-mode"];
 const PERSONA_HEADERS: [&str; 2] = ["x-service-persona", "x-pia-persona"];
 
 /// A mode or a persona that makes no sense is none.
-pub(super) fn asker(caller: &Caller, request: &HttpRequest) -> AiCaller {
+pub(super) fn ai_caller(caller: &Caller, request: &HttpRequest) -> AiCaller {
     AiCaller {
         user: caller.0.user,
         group: caller.0.group,
-        key: purse(caller.0.scope),
-        mode: named(request, MODE_HEADERS).and_then(Mode::named),
+        key: api_key_budget(caller.0.scope),
+        mode: first_header(request, MODE_HEADERS).and_then(Mode::named),
         surface: if speaks_openai(request.path()) { Surface::OpenAi } else { Surface::Desktop },
-        persona: named(request, PERSONA_HEADERS).and_then(|it| Uuid::try_parse(it.trim()).ok()),
+        persona: first_header(request, PERSONA_HEADERS)
+            .and_then(|it| Uuid::try_parse(it.trim()).ok()),
     }
 }
 
 /// The purse of whoever calls with a key.
-pub(super) fn purse(scope: SessionScope) -> Option<ApiKeyBudget> {
+pub(super) fn api_key_budget(scope: SessionScope) -> Option<ApiKeyBudget> {
     match scope {
         SessionScope::Key(KeyUse { key, weekly_credits }) => {
             Some(ApiKeyBudget { key, weekly: weekly_credits })
@@ -35,7 +36,7 @@ pub(super) fn purse(scope: SessionScope) -> Option<ApiKeyBudget> {
 }
 
 /// Returns the value of the first of these headers that is present.
-fn named<'a>(request: &'a HttpRequest, headers: [&'static str; 2]) -> Option<&'a str> {
+fn first_header<'a>(request: &'a HttpRequest, headers: [&'static str; 2]) -> Option<&'a str> {
     let mut given = headers.into_iter().filter_map(|it| request.headers().get(it));
     given.find(|it| !it.as_bytes().trim_ascii().is_empty())?.to_str().ok()
 }
@@ -58,7 +59,7 @@ mod tests {
         for header in headers {
             request = request.insert_header(*header);
         }
-        asker(&Caller(standing), &request.to_http_request())
+        ai_caller(&Caller(standing), &request.to_http_request())
     }
 
     #[test]
@@ -67,7 +68,7 @@ mod tests {
         let used = KeyUse { key: ApiKeyId::generate(), weekly_credits: 7 };
         let purse = |scope| {
             let request = TestRequest::default().to_http_request();
-            asker(&Caller(CallerState { scope, ..own }), &request).key
+            ai_caller(&Caller(CallerState { scope, ..own }), &request).key
         };
 
         assert_eq!(purse(SessionScope::Key(used)), Some(ApiKeyBudget { key: used.key, weekly: 7 }));

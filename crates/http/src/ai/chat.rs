@@ -7,7 +7,7 @@ use pia_assistant::ChatAnswer;
 use pia_web::{Caller, RawBody};
 use utoipa::ToSchema;
 
-use crate::ai::ai_caller::asker;
+use crate::ai::ai_caller::ai_caller;
 use crate::ai::events::events;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};
@@ -22,7 +22,7 @@ pub(crate) struct ChatRequest {
     messages: Vec<serde_json::Value>,
     /// One of `GET /api/ai/models`; what the caller may not use is ignored.
     model: Option<String>,
-    /// True if the answer is an event stream.
+    /// True if the response is an event stream.
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
     /// Without any, `tool_choice` and `parallel_tool_calls` are not passed on.
@@ -38,8 +38,8 @@ pub(crate) struct ChatRequest {
     presence_penalty: Option<f64>,
     #[schema(minimum = -2, maximum = 2)]
     frequency_penalty: Option<f64>,
-    /// Number of tokens the answer may have. The smaller of this and
-    /// `max_completion_tokens` counts, and a budget may leave room for less.
+    /// Maximum number of tokens in the response. The smaller of this and
+    /// `max_completion_tokens` applies, and a budget may leave room for fewer.
     #[schema(minimum = 1)]
     max_tokens: Option<i64>,
     /// The newer name of `max_tokens`; both go by what the model understands.
@@ -65,7 +65,7 @@ pub(crate) struct ChatRequest {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct StreamOptions {
-    /// True if one more chunk tells the whole usage.
+    /// True if one more chunk reports the total usage.
     include_usage: Option<bool>,
 }
 
@@ -103,7 +103,7 @@ pub(crate) async fn chat(
     body: RawBody,
 ) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
-    match api.chat.answer(asker(&caller, &request), body.into_bytes()).await? {
+    match api.chat.answer(ai_caller(&caller, &request), body.into_bytes()).await? {
         ChatAnswer::Whole(answer) => {
             let answered = HttpResponse::Ok()
                 .insert_header(ContentType::json())

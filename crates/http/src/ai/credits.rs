@@ -7,7 +7,7 @@ use pia_web::Caller;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::ai_caller::purse;
+use super::ai_caller::api_key_budget;
 use crate::{Api, HttpError};
 
 /// Limits that do not apply, or do not exist, are absent and not zero. All
@@ -15,7 +15,7 @@ use crate::{Api, HttpError};
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CreditsResponse {
-    /// True if the caller's group limits anything.
+    /// True if the caller's group has any limit.
     limited: bool,
     /// True while the caller's group is not served because it does not pay.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -78,7 +78,7 @@ struct TopUpItem {
     granted: i64,
     consumed: i64,
     remaining: i64,
-    /// True if some is left.
+    /// True if some are left.
     is_active: bool,
 }
 
@@ -95,7 +95,7 @@ pub(crate) async fn credits(
     api: Data<Api>,
 ) -> Result<Json<CreditsResponse>, HttpError> {
     let (credits, member, group) = (api.credits.clone(), caller.0.user, caller.0.group);
-    let key = purse(caller.0.scope);
+    let key = api_key_budget(caller.0.scope);
     let look = async move { credits.view(member, group, key).await };
     Ok(Json(api.run(look).await?.into()))
 }

@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use pia_web::{Caller, RawBody};
 use utoipa::ToSchema;
 
-use crate::ai::ai_caller::asker;
+use crate::ai::ai_caller::ai_caller;
 use crate::{AiApi, HttpError};
 
 /// As many tokens as OpenAI takes in one request, and some.
@@ -25,7 +25,7 @@ pub(crate) struct EmbeddingsRequest {
     /// `float` or `base64`.
     #[schema(pattern = "^(float|base64)$")]
     encoding_format: Option<String>,
-    /// Number of numbers a vector is to have, where the model can do that.
+    /// Number of dimensions of a vector, if the model can choose it.
     #[schema(minimum = 1, maximum = 65535)]
     dimensions: Option<u16>,
 }
@@ -51,6 +51,6 @@ pub(crate) async fn embeddings(
 ) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
     body.expect_values(MAX_VALUES)?;
-    let answer = api.embeddings.answer(asker(&caller, &request), &body.into_bytes()).await?;
+    let answer = api.embeddings.answer(ai_caller(&caller, &request), &body.into_bytes()).await?;
     Ok(HttpResponse::Ok().insert_header(ContentType::json()).body(answer))
 }

@@ -8,7 +8,7 @@ use pia_web::{ApiError, Caller};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::ai::ai_caller::asker;
+use crate::ai::ai_caller::ai_caller;
 use crate::{AiApi, HttpError};
 
 /// In the shape of OpenAI's list of models.
@@ -27,7 +27,7 @@ pub(crate) struct ModelItem {
     id: String,
     /// Always `model`.
     object: &'static str,
-    /// Time at which it was made, which is not known: always 0.
+    /// Time of creation, which is unknown: always 0.
     created: i64,
     owned_by: &'static str,
 }
@@ -38,7 +38,7 @@ pub(crate) async fn models(
     request: HttpRequest,
     api: Data<AiApi>,
 ) -> Result<Json<ModelsResponse>, HttpError> {
-    let models = api.gateway.models(asker(&caller, &request)).await?;
+    let models = api.gateway.models(ai_caller(&caller, &request)).await?;
     Ok(Json(ModelsResponse { object: "list", data: models.into_iter().map(item).collect() }))
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn model(
     name: Path<String>,
     api: Data<AiApi>,
 ) -> Result<Json<ModelItem>, HttpError> {
-    let asker = asker(&caller, &request);
+    let asker = ai_caller(&caller, &request);
     let code = match asker.surface {
         Surface::Desktop => "not_found",
         Surface::OpenAi => "model_not_found",

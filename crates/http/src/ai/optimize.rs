@@ -8,7 +8,7 @@ use pia_web::{Body, Caller};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::ai::ai_caller::asker;
+use crate::ai::ai_caller::ai_caller;
 use crate::ai::events::events;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};
@@ -30,7 +30,7 @@ pub(crate) struct OptimizeBody {
     is_voice_input: Option<bool>,
     custom_prompt: Option<String>,
     custom_template_name: Option<String>,
-    /// True if the answer is an event stream.
+    /// True if the response is an event stream.
     stream: Option<bool>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) async fn optimize(
     api: Data<AiApi>,
     Body(body): Body<OptimizeBody>,
 ) -> Result<HttpResponse, HttpError> {
-    let asker = asker(&caller, &request);
+    let asker = ai_caller(&caller, &request);
     if body.stream.unwrap_or_default() || accepts_only_events(&request) {
         return Ok(events(api.optimize.stream(asker, body.into()).await?));
     }

@@ -16,7 +16,7 @@ use pia_assistant::ChatAnswer;
 use pia_web::{ApiError, Caller, RawBody};
 use utoipa::ToSchema;
 
-use crate::ai::ai_caller::asker;
+use crate::ai::ai_caller::ai_caller;
 use crate::ai::events::UNBUFFERED;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};
@@ -37,7 +37,7 @@ pub(crate) struct ResponsesRequest {
     model: Option<String>,
     /// Instructions before the conversation, as a system message.
     instructions: Option<String>,
-    /// True if the answer is an event stream.
+    /// True if the response is an event stream.
     stream: Option<bool>,
     #[schema(minimum = 1)]
     max_output_tokens: Option<i64>,
@@ -86,9 +86,9 @@ pub(crate) async fn responses(
     body.expect_values(MAX_VALUES)?;
     let asked = request::parse(&body.into_bytes())?;
     let response = Response::new(asked.echo);
-    match api.chat.answer(asker(&caller, &request), asked.chat).await? {
+    match api.chat.answer(ai_caller(&caller, &request), asked.chat).await? {
         ChatAnswer::Whole(answer) => {
-            let answer = response.whole(&answer).map_err(ApiError::internal)?;
+            let answer = response.complete_with(&answer).map_err(ApiError::internal)?;
             Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(answer))
         }
         ChatAnswer::Stream(answer) => {

@@ -10,7 +10,7 @@ use crate::{AiApi, HttpError};
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct StatusResponse {
-    /// True if an upstream model is there for the caller's group.
+    /// True if an upstream model is available to the caller's group.
     available: bool,
     /// The modes that one serves for it: `Optimize`, `Assistant`, `Research`.
     modes: Vec<&'static str>,

@@ -5,9 +5,9 @@ mod delete;
 mod document;
 mod encoder;
 mod export;
+mod export_writer;
 mod manifest;
 mod show;
-mod telling;
 
 pub(crate) use delete::{DeleteRequest, DeleteResponse, delete};
 pub(crate) use export::export;

@@ -1,7 +1,7 @@
 //! `/auth/api-keys`: what scripts call the AI proxy with.
 
 use actix_web::web::{Data, Json};
-use pia_identity::{ApiKeyEntry, ApiKeyWish, CreatedApiKey, KeyScope};
+use pia_identity::{ApiKeyEntry, ApiKeyOptions, CreatedApiKey, KeyScope};
 use pia_kernel::{ApiKeyId, Secret, Timestamp};
 use pia_web::{ApiError, Body, Caller, PathId};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub(crate) struct ApiKeyRequest {
     name: Option<String>,
     /// Scopes: `ai`, which is also the default.
     scopes: Option<Vec<String>>,
-    /// Time at which it ends; it does not if this is left out.
+    /// Time of expiry; the key does not expire if this is absent.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
     /// So many whole credits may be spent with it within a calendar week; 0 is
@@ -65,7 +65,7 @@ struct ApiKeyItem {
     /// Left out where there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     weekly_credits: Option<i64>,
-    /// Time at which somebody called with it last, to a minute or so.
+    /// Time of the last call with the key, accurate to about a minute.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     last_used_at: Option<Timestamp>,
@@ -88,9 +88,9 @@ pub(crate) async fn create_api_key(
     let ApiKeyRequest { name, scopes, expires_at, weekly_credits, password, code, recovery_code } =
         request;
     let proof = fresh_proof(password, code, recovery_code)?;
-    let wish = ApiKeyWish { name, scopes, expires_at, weekly_credits };
-    let (keys, claim) = (api.api_keys.clone(), caller.claim());
-    let create = async move { keys.create(claim, wish, proof).await };
+    let options = ApiKeyOptions { name, scopes, expires_at, weekly_credits };
+    let (keys, claim) = (api.api_keys.clone(), caller.session_ref());
+    let create = async move { keys.create(claim, options, proof).await };
     Ok(Json(api.runner.run(create).await?.into()))
 }
 
@@ -99,7 +99,7 @@ pub(crate) async fn revoke_api_key(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (keys, claim) = (api.api_keys.clone(), caller.claim());
+    let (keys, claim) = (api.api_keys.clone(), caller.session_ref());
     let revoke = async move { keys.revoke(claim, ApiKeyId(id)).await };
     api.runner.run(revoke).await?;
     Ok(Json(Done::success()))

@@ -51,7 +51,7 @@ struct AppPasswordItem {
     name: String,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// Time at which somebody signed in with it last.
+    /// Time of the last sign-in with the password.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     last_used_at: Option<Timestamp>,
@@ -74,7 +74,7 @@ pub(crate) async fn create_app_password(
 ) -> Result<Json<CreatedAppPasswordResponse>, ApiError> {
     let AppPasswordRequest { name, password, code, recovery_code } = request;
     let proof = fresh_proof(password, code, recovery_code)?;
-    let (passwords, claim) = (api.app_passwords.clone(), caller.claim());
+    let (passwords, claim) = (api.app_passwords.clone(), caller.session_ref());
     let create = async move { passwords.create(claim, name.as_deref(), proof).await };
     Ok(Json(api.runner.run(create).await?.into()))
 }
@@ -85,7 +85,7 @@ pub(crate) async fn revoke_app_password(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (passwords, claim) = (api.app_passwords.clone(), caller.claim());
+    let (passwords, claim) = (api.app_passwords.clone(), caller.session_ref());
     let revoke = async move { passwords.revoke(claim, AppPasswordId(id)).await };
     api.runner.run(revoke).await?;
     Ok(Json(Done::success()))

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TokenEnvelope {
+pub(crate) struct SignInResponse {
     /// A JWT.
     access_token: String,
     /// Good for one refresh.
@@ -26,11 +26,12 @@ struct EnvelopeUser {
     display_name: Option<String>,
     /// Identity provider of the account: `local` for a password.
     provider: String,
-    /// True if all but `/auth/` is closed until the declaration as a trader.
+    /// True if all routes but `/auth/` are closed until the declaration as a
+    /// trader.
     requires_business_profile: bool,
 }
 
-impl TokenEnvelope {
+impl SignInResponse {
     pub(crate) fn new(signed_in: SignedIn, requires_business_profile: bool) -> Self {
         let SignedIn { account, grant } = signed_in;
         Self {

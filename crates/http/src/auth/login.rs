@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::Api;
-use crate::auth::TokenEnvelope;
+use crate::auth::SignInResponse;
 use crate::auth::reset_password::required;
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -25,7 +25,7 @@ pub(crate) async fn login(
     FromProgram(program): FromProgram,
     FromDevice(device): FromDevice,
     Body(request): Body<LoginRequest>,
-) -> Result<Json<TokenEnvelope>, ApiError> {
+) -> Result<Json<SignInResponse>, ApiError> {
     let absent = request.absent();
     let (Some(email), Some(password)) = (request.email, request.password) else {
         return Err(ApiError::invalid(absent));
@@ -34,7 +34,7 @@ pub(crate) async fn login(
     let login = async move { sign_in.local(&email, password, program, device).await };
     let signed_in = api.sign_ins.run(login).await?;
     let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
-    Ok(Json(TokenEnvelope::new(signed_in, owes)))
+    Ok(Json(SignInResponse::new(signed_in, owes)))
 }
 
 impl LoginRequest {

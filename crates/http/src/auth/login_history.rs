@@ -24,7 +24,7 @@ struct LoginHistoryItem {
     id: String,
     #[schema(value_type = String, format = DateTime)]
     at: Timestamp,
-    /// Outcome of it: `signed_in`, `wrong_password`, `wrong_factor` or
+    /// Outcome of the attempt: `signed_in`, `wrong_password`, `wrong_factor` or
     /// `wrong_passkey`.
     outcome: String,
     /// Method of the attempt: `password`, `password_with_factor`,
@@ -57,7 +57,7 @@ pub(crate) async fn login_history(
     let part = api.runner.run(list).await?;
     Ok(Json(LoginHistoryResponse {
         items: part.items.into_iter().map(LoginHistoryItem::new).collect(),
-        next_cursor: part.next.map(Paging::cursor),
+        next_cursor: part.next.map(Paging::format_cursor),
     }))
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::Api;
-use crate::auth::TokenEnvelope;
+use crate::auth::SignInResponse;
 use crate::auth::mfa::factor_answer;
 
 /// The token, and either a code or a recovery code.
@@ -29,14 +29,14 @@ pub(crate) async fn login_mfa(
     gates: Data<Gates>,
     FromDevice(device): FromDevice,
     Body(request): Body<MfaLoginRequest>,
-) -> Result<Json<TokenEnvelope>, ApiError> {
+) -> Result<Json<SignInResponse>, ApiError> {
     let token = request.mfa_token.ok_or_else(missing_token)?;
     let answer = factor_answer(request.code, request.recovery_code)?;
     let sign_in = api.sign_in.clone();
     let login = async move { sign_in.with_factor(&token, &answer, device).await };
     let signed_in = api.runner.run(login).await?;
     let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
-    Ok(Json(TokenEnvelope::new(signed_in, owes)))
+    Ok(Json(SignInResponse::new(signed_in, owes)))
 }
 
 fn missing_token() -> ApiError {

@@ -24,7 +24,7 @@ pub(crate) async fn logout(
     Body(request): Body<LogoutRequest>,
 ) -> Result<Json<Done>, ApiError> {
     let token = request.refresh_token.ok_or_else(missing_refresh_token)?;
-    toll.pay(api.session_of(&token).await?).await?;
+    toll.check(api.session_of(&token).await?).await?;
     let sessions = api.sessions.clone();
     let end = async move { sessions.end(&token).await };
     api.runner.run(end).await?;

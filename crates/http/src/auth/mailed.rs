@@ -31,7 +31,7 @@ pub(crate) async fn forgot_password(
     let (resets, email) = (api.password_resets.clone(), body?.0.email()?);
     let request = async move { resets.request(&email).await };
     api.runner.run(request).await?;
-    Ok(Json(LetterResponse::perhaps()))
+    Ok(Json(LetterResponse::possibly_sent()))
 }
 
 /// That no mail is set up is said first, whatever was sent.
@@ -43,7 +43,7 @@ pub(crate) async fn resend_verification(
     let (verification, email) = (api.verification.clone(), body?.0.email()?);
     let resend = async move { verification.resend(&email).await };
     api.runner.run(resend).await?;
-    Ok(Json(LetterResponse::perhaps()))
+    Ok(Json(LetterResponse::possibly_sent()))
 }
 
 impl LetterRequest {
@@ -59,8 +59,8 @@ impl LetterRequest {
 }
 
 impl LetterResponse {
-    /// Returns whether a letter went out is told to no one.
-    fn perhaps() -> Self {
+    /// Returns a response that does not reveal whether an email was sent.
+    fn possibly_sent() -> Self {
         let message = "If there is an account with this address that needs it, a letter is under \
                        way.";
         Self { success: true, message }

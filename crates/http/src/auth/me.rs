@@ -23,9 +23,10 @@ pub(crate) struct MeResponse {
     customer_type: i32,
     #[serde(skip_serializing_if = "Option::is_none")]
     company_name: Option<String>,
-    /// True if all but `/auth/` is closed until the declaration as a trader.
+    /// True if all routes but `/auth/` are closed until the declaration as a
+    /// trader.
     requires_business_profile: bool,
-    /// True if the address is known to be its owner's.
+    /// True if the address is verified to be its owner's.
     email_verified: bool,
     /// `user`, `kb_manager`, `org_manager` or `admin`.
     role: &'static str,

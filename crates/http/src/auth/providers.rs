@@ -5,10 +5,10 @@ mod browsers;
 mod callback;
 mod login;
 mod parameters;
-mod shown_code;
+mod presented_code;
 mod token;
 
-pub use browsers::Browsers;
+pub use browsers::BrowserRedirects;
 pub(crate) use callback::{CallbackQuery, callback};
 pub(crate) use login::{LoginQuery, login};
 pub(crate) use token::{TokenRequest, token};

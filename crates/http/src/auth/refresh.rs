@@ -48,7 +48,7 @@ pub(crate) async fn refresh(
     Body(request): Body<RefreshRequest>,
 ) -> Result<Json<RefreshResponse>, ApiError> {
     let token = request.token()?;
-    toll.pay(api.session_of(&token).await?).await?;
+    toll.check(api.session_of(&token).await?).await?;
     let sessions = api.sessions.clone();
     let refresh = async move { sessions.refresh(&token, device).await };
     let grant = api.runner.run(refresh).await?;

@@ -1,7 +1,7 @@
 //! `POST /auth/register`: making an account.
 
 use actix_web::web::{Data, Json};
-use pia_identity::{CustomerType, Joined, NewPerson};
+use pia_identity::{CustomerType, RegistrationForm, RegistrationOutcome};
 use pia_kernel::Secret;
 use pia_web::{ApiError, Body, FieldError};
 use serde::{Deserialize, Serialize};
@@ -45,10 +45,12 @@ pub(crate) async fn register(
 }
 
 impl RegisterResponse {
-    fn new(joined: &Joined) -> Self {
+    fn new(joined: &RegistrationOutcome) -> Self {
         let (message, requires_email_verification) = match joined {
-            Joined::Made(_) => ("The account is made: sign in.", false),
-            Joined::Written => ("Open the link in the letter that goes to your address.", true),
+            RegistrationOutcome::Made(_) => ("The account is made: sign in.", false),
+            RegistrationOutcome::Written => {
+                ("Open the link in the letter that goes to your address.", true)
+            }
         };
         Self { success: true, message, requires_email_verification }
     }
@@ -57,9 +59,9 @@ impl RegisterResponse {
 impl RegisterRequest {
     /// A key that is missing is for the domain to miss, which tells all that
     /// is wrong at once.
-    fn person(self) -> Result<NewPerson, ApiError> {
+    fn person(self) -> Result<RegistrationForm, ApiError> {
         let customer = CustomerType::from_number(self.customer_type.unwrap_or_default());
-        Ok(NewPerson {
+        Ok(RegistrationForm {
             email: self.email.unwrap_or_default(),
             password: self.password.unwrap_or_else(|| Secret::new(String::new())),
             display_name: self.display_name,

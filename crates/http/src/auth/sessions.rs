@@ -48,16 +48,16 @@ struct SessionItem {
     method: String,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// Time at which it was continued last with a refresh token.
+    /// Time of the last refresh with a refresh token.
     #[schema(value_type = String, format = DateTime)]
     last_seen_at: Timestamp,
-    /// True if it is the session that asks.
+    /// True for the session that makes the request.
     current: bool,
 }
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct RevokedResponse {
-    /// Number of sessions that ended.
+    /// Number of sessions that were revoked.
     revoked: u64,
 }
 
@@ -76,7 +76,7 @@ pub(crate) async fn sessions(
     let told = |it| SessionItem::new(it, caller.0.session, &names);
     Ok(Json(SessionsResponse {
         items: part.items.into_iter().map(told).collect(),
-        next_cursor: part.next.map(Paging::cursor),
+        next_cursor: part.next.map(Paging::format_cursor),
     }))
 }
 
@@ -86,7 +86,7 @@ pub(crate) async fn revoke_session(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (sessions, caller) = (api.sessions.clone(), claim(caller));
+    let (sessions, caller) = (api.sessions.clone(), session_ref(caller));
     let revoke = async move { sessions.revoke(caller, SessionId(id)).await };
     api.runner.run(revoke).await?;
     Ok(Json(Done::success()))
@@ -96,13 +96,13 @@ pub(crate) async fn revoke_others(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<RevokedResponse>, ApiError> {
-    let (sessions, caller) = (api.sessions.clone(), claim(caller));
+    let (sessions, caller) = (api.sessions.clone(), session_ref(caller));
     let revoke = async move { sessions.revoke_others(caller).await };
     let revoked = api.runner.run(revoke).await?;
     Ok(Json(RevokedResponse { revoked }))
 }
 
-fn claim(Caller(standing): Caller) -> SessionRef {
+fn session_ref(Caller(standing): Caller) -> SessionRef {
     SessionRef { user: standing.user, session: standing.session }
 }
 

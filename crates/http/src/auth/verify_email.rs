@@ -38,7 +38,7 @@ pub(crate) async fn verify_email(
     if only_looks || reads_pages(headers) || !reads_json(headers) {
         return Ok(page(&request));
     }
-    let (user, token) = VerificationLink::parse(request.query_string())?.parts()?;
+    let (user, token) = VerificationLink::parse(request.query_string())?.into_user_and_token()?;
     let verification = api.verification.clone();
     let redeem = async move { verification.redeem(user, &token).await };
     api.runner.run(redeem).await?;
@@ -56,7 +56,7 @@ impl VerificationLink {
 
     /// Parses id and token: what is no id belongs to nobody, and what is no
     /// token is valid for nobody.
-    fn parts(self) -> Result<(UserId, Secret<String>), ApiError> {
+    fn into_user_and_token(self) -> Result<(UserId, Secret<String>), ApiError> {
         let fields = [("userId", self.user_id.is_none()), ("token", self.token.is_none())];
         let absent = fields.into_iter().filter(|it| it.1).map(|(field, _)| required(field));
         let absent: Vec<_> = absent.collect();

@@ -1,11 +1,11 @@
 //! `/auth/webauthn`: passkeys.
 
-mod asked;
+mod challenge;
 mod credentials;
 mod login;
 mod register;
 
-pub(crate) use asked::AskedResponse;
+pub(crate) use challenge::AskedResponse;
 pub(crate) use credentials::{
     PasskeyChangeRequest, PasskeyItem, PasskeysResponse, change_passkey, passkeys, remove_passkey,
 };

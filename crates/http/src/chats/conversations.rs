@@ -13,12 +13,13 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::list::{end, length, listed};
+use super::list::{append_list_end, estimated_length, list_response};
 use super::query::ChatsQuery;
 use super::wire::ChatDocument;
 use crate::{Api, HttpError};
 
-/// Number of chats one call may store and delete: each is a transaction.
+/// Maximum number of chats that one call may store and delete: each is a
+/// transaction.
 const MAX_CONVERSATIONS: usize = 500;
 
 /// A part of the conversations, put together as lists of chats are.
@@ -46,7 +47,7 @@ struct Conversation {
     /// `updatedAt` if nobody said.
     #[schema(value_type = String, format = DateTime)]
     last_accessed_at: Timestamp,
-    /// True if only its owner's devices can read it.
+    /// True if only the owner's devices can read the chat.
     encrypted: bool,
     /// The chat as `/api/v1/chats` tells it.
     // Never there: it is put behind all else, as it is.
@@ -103,8 +104,8 @@ pub(crate) async fn conversations(
     api: Data<Api>,
     asked: ChatsQuery,
 ) -> Result<HttpResponse, HttpError> {
-    listed(&caller, &api, asked, |page, deleted| {
-        let mut text = Vec::with_capacity(2 * length(&page));
+    list_response(&caller, &api, asked, |page, deleted| {
+        let mut text = Vec::with_capacity(2 * estimated_length(&page));
         text.extend_from_slice(b"{\"conversations\":[");
         for (index, chat) in page.chats.into_iter().enumerate() {
             if index > 0 {
@@ -113,7 +114,7 @@ pub(crate) async fn conversations(
             write(chat, &mut text);
         }
         text.push(b']');
-        end(text, &page.deleted, (deleted, page.next.map(Paging::cursor)))
+        append_list_end(text, &page.deleted, (deleted, page.next.map(Paging::format_cursor)))
     })
     .await
 }

@@ -36,8 +36,8 @@ pub(crate) async fn list_chats(
     api: Data<Api>,
     asked: ChatsQuery,
 ) -> Result<HttpResponse, HttpError> {
-    listed(&caller, &api, asked, |page, deleted| {
-        let mut text = Vec::with_capacity(length(&page));
+    list_response(&caller, &api, asked, |page, deleted| {
+        let mut text = Vec::with_capacity(estimated_length(&page));
         text.extend_from_slice(b"{\"chats\":[");
         for (index, chat) in page.chats.into_iter().enumerate() {
             if index > 0 {
@@ -46,13 +46,13 @@ pub(crate) async fn list_chats(
             text.extend_from_slice(&chat.into_document());
         }
         text.push(b']');
-        end(text, &page.deleted, (deleted, page.next.map(Paging::cursor)))
+        append_list_end(text, &page.deleted, (deleted, page.next.map(Paging::format_cursor)))
     })
     .await
 }
 
 /// A part of a list in the form that `told` gives it, or that nothing changed.
-pub(super) async fn listed(
+pub(super) async fn list_response(
     caller: &Caller,
     api: &Api,
     ChatsQuery { part, unless }: ChatsQuery,
@@ -75,13 +75,13 @@ pub(super) async fn listed(
 }
 
 /// About how long a part becomes.
-pub(super) fn length(page: &ChatPage) -> usize {
+pub(super) fn estimated_length(page: &ChatPage) -> usize {
     let chats: usize = page.chats.iter().map(|it| it.text.len() + 256).sum();
     chats + page.deleted.len() * 40 + 256
 }
 
 /// Returns the JSON after the chats.
-pub(super) fn end(
+pub(super) fn append_list_end(
     mut text: Vec<u8>,
     gone: &[pia_sync::ChatId],
     (deleted, next): (bool, Option<String>),

@@ -7,14 +7,14 @@ use actix_web::http::header::IF_NONE_MATCH;
 use actix_web::web::Query;
 use actix_web::{FromRequest, HttpRequest};
 use pia_kernel::Timestamp;
-use pia_sync::{ChatsPart, Unless};
+use pia_sync::{ChatListRequest, IfNoneMatch};
 use pia_web::{ApiError, FieldError, Paging, Parameter};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 use serde_json::json;
 
-const USUAL: u16 = 100;
+const DEFAULT_CHATS: u16 = 100;
 const MAX_CHATS: u16 = 500;
 
 /// Parameters for OpenAPI.
@@ -27,7 +27,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "limit",
         description: "How many at most.",
-        schema: || json!({ "type": "integer", "minimum": 1, "maximum": MAX_CHATS, "default": USUAL }),
+        schema: || json!({ "type": "integer", "minimum": 1, "maximum": MAX_CHATS, "default": DEFAULT_CHATS }),
     },
     Parameter {
         name: "cursor",
@@ -43,8 +43,8 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
 
 /// Requested page of the chats, and the entity tag that the client has already.
 pub(crate) struct ChatsQuery {
-    pub(crate) part: ChatsPart,
-    pub(crate) unless: Unless,
+    pub(crate) part: ChatListRequest,
+    pub(crate) unless: IfNoneMatch,
 }
 
 impl FromRequest for ChatsQuery {
@@ -55,8 +55,10 @@ impl FromRequest for ChatsQuery {
         let asked = parse(request.query_string()).map(|part| {
             let headers = request.headers().get_all(IF_NONE_MATCH);
             let lists = headers.filter_map(|it| it.to_str().ok());
-            let tags: Vec<&str> = lists.flat_map(|it| it.split(',')).map(opaque).collect();
-            let unless = if tags.is_empty() { Unless::Never } else { part.unless(&tags) };
+            let tags: Vec<&str> =
+                lists.flat_map(|it| it.split(',')).map(strip_weak_prefix).collect();
+            let unless =
+                if tags.is_empty() { IfNoneMatch::Never } else { part.if_none_match(&tags) };
             Self { part, unless }
         });
         ready(asked)
@@ -64,23 +66,24 @@ impl FromRequest for ChatsQuery {
 }
 
 /// A tag without what says that it is weak: of lists, all are compared so.
-fn opaque(tag: &str) -> &str {
+fn strip_weak_prefix(tag: &str) -> &str {
     let tag = tag.trim();
     tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"')
 }
 
-fn parse(query: &str) -> Result<ChatsPart, ApiError> {
+fn parse(query: &str) -> Result<ChatListRequest, ApiError> {
     let Ok(Query(parameters)) = Query::<Vec<(String, String)>>::from_query(query) else {
         return Err(ApiError::invalid(vec![fault("", "The query is malformed.")]));
     };
     let mut faults = Vec::new();
-    let mut part = ChatsPart { since: None, after: None, limit: USUAL, deleted: false };
+    let mut part =
+        ChatListRequest { since: None, after: None, limit: DEFAULT_CHATS, deleted: false };
     let mut seen = Vec::new();
     for (name, value) in &parameters {
         let Some(known) = PARAMETERS.iter().find(|it| it.name.eq_ignore_ascii_case(name)) else {
             continue;
         };
-        if seen.contains(&known.name) || !put(&mut part, known.name, value) {
+        if seen.contains(&known.name) || !set_parameter(&mut part, known.name, value) {
             faults.push(fault(known.name, message(known.name)));
         }
         seen.push(known.name);
@@ -88,7 +91,7 @@ fn parse(query: &str) -> Result<ChatsPart, ApiError> {
     if faults.is_empty() { Ok(part) } else { Err(ApiError::invalid(faults)) }
 }
 
-fn put(part: &mut ChatsPart, name: &str, value: &str) -> bool {
+fn set_parameter(part: &mut ChatListRequest, name: &str, value: &str) -> bool {
     match name {
         "since" => {
             part.since = time(value);
@@ -97,7 +100,7 @@ fn put(part: &mut ChatsPart, name: &str, value: &str) -> bool {
         "limit" => {
             let digits = value.bytes().all(|it| it.is_ascii_digit());
             let limit = value.parse().ok().filter(|it| digits && (1..=MAX_CHATS).contains(it));
-            part.limit = limit.unwrap_or(USUAL);
+            part.limit = limit.unwrap_or(DEFAULT_CHATS);
             limit.is_some()
         }
         "cursor" => {
@@ -142,7 +145,7 @@ mod tests {
 
     #[test]
     fn what_is_not_said_is_the_first_hundred_of_all() {
-        let usual = ChatsPart { since: None, after: None, limit: 100, deleted: false };
+        let usual = ChatListRequest { since: None, after: None, limit: 100, deleted: false };
 
         assert_eq!(parse("").unwrap(), usual);
         assert_eq!(parse("unknown=1&includeDeleted=False&limit=100").unwrap(), usual);
@@ -152,14 +155,17 @@ mod tests {
     #[test]
     fn all_that_is_said_is_taken() {
         let place = Cursor { at: Timestamp::from_micros(-5), id: Uuid::nil() };
-        let cursor = Paging::cursor(place);
+        let cursor = Paging::format_cursor(place);
 
         let part = parse(&format!(
             "includeDeleted=true&since=2026-08-01T09%3A14%3A02.1837744Z&limit=1&cursor={cursor}"
         ));
 
         let since = time("2026-08-01T09:14:02.183774Z");
-        assert_eq!(part.unwrap(), ChatsPart { since, after: Some(place), limit: 1, deleted: true });
+        assert_eq!(
+            part.unwrap(),
+            ChatListRequest { since, after: Some(place), limit: 1, deleted: true }
+        );
         assert!(parse("since=0001-01-01T00:00:00").is_ok());
     }
 
@@ -186,7 +192,10 @@ mod tests {
 
     #[test]
     fn tags_come_weak_and_strong() {
-        assert_eq!(["W/\"c-1\"", "\"c-1\"", " W/\"c-1\" ", "c-1"].map(opaque), ["c-1"; 4]);
-        assert_eq!(opaque("*"), "*");
+        assert_eq!(
+            ["W/\"c-1\"", "\"c-1\"", " W/\"c-1\" ", "c-1"].map(strip_weak_prefix),
+            ["c-1"; 4]
+        );
+        assert_eq!(strip_weak_prefix("*"), "*");
     }
 }

@@ -1,7 +1,7 @@
 //! `/api/e2ee/devices`: a person's devices, and turning them away.
 
 use actix_web::web::{Data, Json};
-use pia_e2ee::{Device, DeviceState, KeyState, Listed};
+use pia_e2ee::{Device, DeviceState, KeyState, ListedDevice};
 use pia_kernel::{Timestamp, Unavailable};
 use pia_web::Caller;
 use serde::Serialize;
@@ -52,7 +52,7 @@ struct DeviceInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     revoked_at: Option<Timestamp>,
-    /// Time at which it last did something to keys.
+    /// Time of the device's last operation on keys.
     #[schema(value_type = String, format = DateTime)]
     last_seen_at: Timestamp,
 }
@@ -74,7 +74,7 @@ pub(crate) async fn devices(
     let list = async move {
         Ok::<_, Unavailable>((devices.list(user).await?, devices.state(user).await?))
     };
-    let (listed, state): (Vec<Listed>, KeyState) = api.run(list).await?;
+    let (listed, state): (Vec<ListedDevice>, KeyState) = api.run(list).await?;
     Ok(Json(DeviceListResponse {
         devices: listed.into_iter().map(Into::into).collect(),
         has_recovery_key: state.recovery,
@@ -119,8 +119,8 @@ impl From<Device> for DeviceStatusResponse {
     }
 }
 
-impl From<Listed> for DeviceInfo {
-    fn from(Listed { device, onboarding }: Listed) -> Self {
+impl From<ListedDevice> for DeviceInfo {
+    fn from(ListedDevice { device, onboarding }: ListedDevice) -> Self {
         Self {
             device_id: device.id.as_str().to_owned(),
             status: status(&device.state),

@@ -21,6 +21,6 @@ impl FromRequest for PathDevice {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let id = request.match_info().iter().next().and_then(|(_, text)| DeviceId::parse(text));
-        ready(id.map(Self).ok_or_else(ApiError::nothing_of_yours))
+        ready(id.map(Self).ok_or_else(ApiError::not_found))
     }
 }

@@ -80,7 +80,7 @@ pub(crate) async fn recovery(
     Ok(Json(api.run(find).await?.into()))
 }
 
-pub(crate) async fn keep_recovery(
+pub(crate) async fn store_recovery(
     caller: Caller,
     api: Data<Api>,
     Body(request): Body<RecoveryWrappedUmkRequest>,
@@ -89,7 +89,7 @@ pub(crate) async fn keep_recovery(
     let uses = api.clone();
     let keep = async move {
         let owner = uses.owner(caller.0, proof).await?;
-        uses.recovery.keep(owner, form).await.map_err(HttpError::from)
+        uses.recovery.store_copy(owner, form).await.map_err(HttpError::from)
     };
     api.run(keep).await?;
     Ok(Json(Done::success()))
@@ -105,7 +105,7 @@ pub(crate) async fn put_proof_key(
     let uses = api.clone();
     let guard = async move {
         let owner = uses.owner(caller.0, proof).await?;
-        uses.recovery.guard(owner, form).await.map_err(HttpError::from)
+        uses.recovery.put_proof_key(owner, form).await.map_err(HttpError::from)
     };
     api.run(guard).await?;
     Ok(HttpResponse::NoContent().finish())

@@ -1,7 +1,7 @@
 //! `/api/e2ee/devices/register`: a device asks to be let in.
 
 use actix_web::web::{Data, Json};
-use pia_e2ee::{DeviceForm, Registered};
+use pia_e2ee::{DeviceForm, RegisteredDevice};
 use pia_web::{Body, Caller};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -33,7 +33,7 @@ pub(crate) struct DeviceRegistrationResponse {
     onboarding_session_id: String,
     /// Random bytes in base64.
     server_challenge: String,
-    /// True if the device is to make the account's key.
+    /// True if the device must create the account's key.
     is_first_device: bool,
 }
 
@@ -60,9 +60,9 @@ impl From<DeviceRegistrationRequest> for DeviceForm {
     }
 }
 
-impl From<Registered> for DeviceRegistrationResponse {
-    fn from(registered: Registered) -> Self {
-        let Registered { onboarding, challenge, is_first } = registered;
+impl From<RegisteredDevice> for DeviceRegistrationResponse {
+    fn from(registered: RegisteredDevice) -> Self {
+        let RegisteredDevice { onboarding, challenge, is_first } = registered;
         Self {
             onboarding_session_id: onboarding,
             server_challenge: challenge,

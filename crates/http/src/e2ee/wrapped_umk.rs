@@ -64,7 +64,7 @@ pub(crate) async fn wrapped_umk(
     Ok(Json(to_response(&id, api.run(find).await?)))
 }
 
-pub(crate) async fn keep_wrapped_umk(
+pub(crate) async fn store_wrapped_umk(
     caller: Caller,
     api: Data<Api>,
     PathDevice(id): PathDevice,
@@ -74,7 +74,7 @@ pub(crate) async fn keep_wrapped_umk(
     let uses = api.clone();
     let keep = async move {
         let owner = uses.owner(caller.0, proof).await?;
-        uses.devices.keep_key(owner, &id, form).await.map_err(HttpError::from)
+        uses.devices.store_key(owner, &id, form).await.map_err(HttpError::from)
     };
     api.run(keep).await?;
     Ok(Json(Done::success()))

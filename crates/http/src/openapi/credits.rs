@@ -17,7 +17,7 @@ const OF_MEMBER: &str = "MemberCreditRefusal";
 const OF_GROUP: &str = "GroupCreditRefusal";
 const SUSPENDED: &str = "FreeTierRefusal";
 
-/// Which periods are told in which shape.
+/// Periods by the shape of their refusal.
 const SHAPES: [(&str, &[Period]); 3] = [
     (OF_MEMBER, &[Period::Hourly, Period::Daily, Period::Weekly]),
     (OF_GROUP, &[Period::GroupDaily, Period::GroupWeekly]),
@@ -55,7 +55,7 @@ pub(super) fn schemas() -> [(String, Value); 4] {
     [(REFUSAL.to_owned(), any), of_member, of_group, suspended]
 }
 
-/// What such refusals look like: what is really told, of made-up budgets.
+/// Returns examples of such refusals: real ones, of made-up budgets.
 pub(super) fn examples() -> [(&'static str, Value); 4] {
     let gauge = |limit, used| Some(Gauge { limit, used });
     let refusal = |period, gauge, retry_after| BudgetRefusal {
@@ -116,13 +116,13 @@ fn shape(name: &str, periods: &[Period]) -> Value {
     let properties: Map<_, _> = told.into_iter().map(|(name, it)| (name.to_owned(), it)).collect();
     json!({
         "type": "object",
-        "description": told_of(name),
+        "description": schema_description(name),
         "required": required,
         "properties": properties,
     })
 }
 
-fn told_of(name: &str) -> &'static str {
+fn schema_description(name: &str) -> &'static str {
     match name {
         OF_MEMBER => "The caller's own budget; `weekly` may be that of the API key, too.",
         OF_GROUP => "What the caller's whole group may spend.",

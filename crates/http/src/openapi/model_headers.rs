@@ -1,4 +1,4 @@
-//! What a call of a model says in its headers, as OpenAPI tells it.
+//! Headers of calls to models, for OpenAPI.
 
 use serde_json::{Value, json};
 

@@ -16,9 +16,8 @@ impl From<AssistantError> for HttpError {
         let (openai, is_final) = (err.openai(), err.is_final());
         let OpenAiError { status, kind, code, message } = openai;
         let refused = match err {
-            AssistantError::Malformed(_) => {
-                told(StatusCode::BAD_REQUEST, "malformed_json").with("errors", one("", &err))
-            }
+            AssistantError::Malformed(_) => told(StatusCode::BAD_REQUEST, "malformed_json")
+                .with("errors", single_error("", &err)),
             AssistantError::Invalid(violations) => {
                 ApiError::invalid(violations.into_iter().map(field_error).collect())
             }
@@ -28,7 +27,7 @@ impl From<AssistantError> for HttpError {
                 told(StatusCode::SERVICE_UNAVAILABLE, "ai_not_configured")
             }
             AssistantError::ToolsRefused => told(StatusCode::BAD_REQUEST, "tools_not_supported")
-                .with("errors", one("tools", &err)),
+                .with("errors", single_error("tools", &err)),
             AssistantError::ContextTooLong => told(StatusCode::BAD_GATEWAY, "context_too_long"),
             AssistantError::OverBudget(refusal) => over_budget(&refusal, &err.message()),
             AssistantError::UpstreamBusy { retry_after } => {
@@ -80,8 +79,8 @@ fn over_budget(refusal: &BudgetRefusal, message: &str) -> ApiError {
     told
 }
 
-/// What is wrong, as the list that every 400 has.
-fn one(field: &str, err: &AssistantError) -> serde_json::Value {
+/// Returns the list of one error that every 400 has.
+fn single_error(field: &str, err: &AssistantError) -> serde_json::Value {
     let code = if field.is_empty() { "malformed" } else { "not_supported" };
     serde_json::json!([{ "field": field, "code": code, "message": err.message() }])
 }

@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use pia_sync::{
-    ChatViolation, DeleteChatError, GetChatError, PutChatError, UnreadableChat, UploadError,
+    ChatViolation, DeleteChatError, GetChatError, ParseChatError, PutChatError, UploadError,
 };
 
 use pia_web::{ApiError, FieldError};
@@ -10,15 +10,15 @@ use pia_web::{ApiError, FieldError};
 use super::sync::out_of_storage;
 use crate::HttpError;
 
-impl From<UnreadableChat> for HttpError {
-    fn from(err: UnreadableChat) -> Self {
+impl From<ParseChatError> for HttpError {
+    fn from(err: ParseChatError) -> Self {
         Self::from(match err {
-            UnreadableChat::Malformed { line, column } => {
+            ParseChatError::Malformed { line, column } => {
                 let message =
                     format!("The chat is not well-formed JSON (line {line}, column {column}).");
                 ApiError::refused(StatusCode::BAD_REQUEST, "malformed_json", message)
             }
-            UnreadableChat::Invalid(ChatViolation { field, code, message }) => {
+            ParseChatError::Invalid(ChatViolation { field, code, message }) => {
                 ApiError::invalid(vec![FieldError { field: field.into_owned(), code, message }])
             }
         })
@@ -65,7 +65,7 @@ impl From<DeleteChatError> for HttpError {
 impl From<GetChatError> for HttpError {
     fn from(err: GetChatError) -> Self {
         Self::from(match err {
-            GetChatError::Unknown => ApiError::nothing_of_yours(),
+            GetChatError::Unknown => ApiError::not_found(),
             GetChatError::Unavailable(err) => err.into(),
         })
     }

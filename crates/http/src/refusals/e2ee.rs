@@ -2,8 +2,8 @@
 
 use actix_web::http::StatusCode;
 use pia_e2ee::{
-    ActivateError, ApproveError, FindCopyError, FindError, KeepCopyError, KeepKeyError,
-    PutProofKeyError, RegisterError, RevokeError, Violation,
+    ActivateError, ApproveError, FindCopyError, FindError, PutProofKeyError, RegisterDeviceError,
+    RevokeDeviceError, StoreCopyError, StoreKeyError, Violation,
 };
 use serde_json::json;
 
@@ -11,22 +11,22 @@ use pia_web::{ApiError, FieldError};
 
 use crate::HttpError;
 
-impl From<RegisterError> for HttpError {
-    fn from(err: RegisterError) -> Self {
+impl From<RegisterDeviceError> for HttpError {
+    fn from(err: RegisterDeviceError) -> Self {
         Self::from(match err {
-            RegisterError::Invalid(violations) => invalid(violations),
-            RegisterError::OtherKeys => {
+            RegisterDeviceError::Invalid(violations) => invalid(violations),
+            RegisterDeviceError::OtherKeys => {
                 let message = "This device is active with other keys: revoke it first, then \
                                register it again.";
                 ApiError::refused(StatusCode::CONFLICT, "device_keys_differ", message)
             }
-            RegisterError::Full { limit } => {
+            RegisterDeviceError::Full { limit } => {
                 let message = format!("An account may have {limit} devices: revoke one first.");
                 ApiError::refused(StatusCode::CONFLICT, "device_limit_reached", message)
                     .with("limit", limit)
             }
-            RegisterError::Gone => ApiError::unauthenticated(),
-            RegisterError::Unavailable(err) => err.into(),
+            RegisterDeviceError::Gone => ApiError::unauthenticated(),
+            RegisterDeviceError::Unavailable(err) => err.into(),
         })
     }
 }
@@ -36,7 +36,7 @@ impl From<ApproveError> for HttpError {
         Self::from(match err {
             ApproveError::Invalid(violations) => invalid(violations),
             ApproveError::NotActive => not_active("The approving device is not active."),
-            ApproveError::Unknown => ApiError::nothing_of_yours(),
+            ApproveError::Unknown => ApiError::not_found(),
             ApproveError::NotPending => {
                 let message = "The device does not ask to be let in, or was let in already.";
                 ApiError::refused(StatusCode::CONFLICT, "device_not_pending", message)
@@ -52,12 +52,12 @@ impl From<ApproveError> for HttpError {
     }
 }
 
-impl From<RevokeError> for HttpError {
-    fn from(err: RevokeError) -> Self {
+impl From<RevokeDeviceError> for HttpError {
+    fn from(err: RevokeDeviceError) -> Self {
         Self::from(match err {
-            RevokeError::Unknown => ApiError::nothing_of_yours(),
-            RevokeError::Gone => ApiError::unauthenticated(),
-            RevokeError::Unavailable(err) => err.into(),
+            RevokeDeviceError::Unknown => ApiError::not_found(),
+            RevokeDeviceError::Gone => ApiError::unauthenticated(),
+            RevokeDeviceError::Unavailable(err) => err.into(),
         })
     }
 }
@@ -65,24 +65,24 @@ impl From<RevokeError> for HttpError {
 impl From<FindError> for HttpError {
     fn from(err: FindError) -> Self {
         Self::from(match err {
-            FindError::Unknown => ApiError::nothing_of_yours(),
+            FindError::Unknown => ApiError::not_found(),
             FindError::Unavailable(err) => err.into(),
         })
     }
 }
 
-impl From<KeepKeyError> for HttpError {
-    fn from(err: KeepKeyError) -> Self {
+impl From<StoreKeyError> for HttpError {
+    fn from(err: StoreKeyError) -> Self {
         Self::from(match err {
-            KeepKeyError::Invalid(violations) => invalid(violations),
-            KeepKeyError::Unknown => ApiError::nothing_of_yours(),
-            KeepKeyError::NotActive => not_active(
+            StoreKeyError::Invalid(violations) => invalid(violations),
+            StoreKeyError::Unknown => ApiError::not_found(),
+            StoreKeyError::NotActive => not_active(
                 "The device must be let in by another, or by the recovery code, before it may \
                  store a key.",
             ),
-            KeepKeyError::Unproven => ApiError::sign_in_again(),
-            KeepKeyError::Gone => ApiError::unauthenticated(),
-            KeepKeyError::Unavailable(err) => err.into(),
+            StoreKeyError::Unproven => ApiError::fresh_sign_in_required(),
+            StoreKeyError::Gone => ApiError::unauthenticated(),
+            StoreKeyError::Unavailable(err) => err.into(),
         })
     }
 }
@@ -96,18 +96,18 @@ impl From<FindCopyError> for HttpError {
     }
 }
 
-impl From<KeepCopyError> for HttpError {
-    fn from(err: KeepCopyError) -> Self {
+impl From<StoreCopyError> for HttpError {
+    fn from(err: StoreCopyError) -> Self {
         Self::from(match err {
-            KeepCopyError::Invalid(violations) => invalid(violations),
-            KeepCopyError::Locked => {
+            StoreCopyError::Invalid(violations) => invalid(violations),
+            StoreCopyError::Locked => {
                 let message = "The recovery key is guarded and cannot be replaced.";
                 ApiError::refused(StatusCode::CONFLICT, "recovery_key_locked", message)
             }
-            KeepCopyError::NoActiveDevice => none_active(),
-            KeepCopyError::Unproven => ApiError::sign_in_again(),
-            KeepCopyError::Gone => ApiError::unauthenticated(),
-            KeepCopyError::Unavailable(err) => err.into(),
+            StoreCopyError::NoActiveDevice => none_active(),
+            StoreCopyError::Unproven => ApiError::fresh_sign_in_required(),
+            StoreCopyError::Gone => ApiError::unauthenticated(),
+            StoreCopyError::Unavailable(err) => err.into(),
         })
     }
 }
@@ -127,7 +127,7 @@ impl From<PutProofKeyError> for HttpError {
                 let message = "Another proof key is on file, and stays.";
                 ApiError::refused(StatusCode::CONFLICT, "proof_key_conflict", message)
             }
-            PutProofKeyError::Unproven => ApiError::sign_in_again(),
+            PutProofKeyError::Unproven => ApiError::fresh_sign_in_required(),
             PutProofKeyError::Gone => ApiError::unauthenticated(),
             PutProofKeyError::Unavailable(err) => err.into(),
         })
@@ -138,14 +138,14 @@ impl From<ActivateError> for HttpError {
     fn from(err: ActivateError) -> Self {
         Self::from(match err {
             ActivateError::Invalid(violations) => invalid(violations),
-            ActivateError::Unknown => ApiError::nothing_of_yours(),
+            ActivateError::Unknown => ApiError::not_found(),
             ActivateError::Onboarding => onboarding(),
             ActivateError::NotSetUp => not_set_up(StatusCode::CONFLICT),
             ActivateError::WrongProof => {
                 let message = "The proof does not show that the recovery code was used.";
                 ApiError::refused(StatusCode::BAD_REQUEST, "invalid_proof", message)
             }
-            ActivateError::Unproven => ApiError::sign_in_again(),
+            ActivateError::Unproven => ApiError::fresh_sign_in_required(),
             ActivateError::Gone => ApiError::unauthenticated(),
             ActivateError::Unavailable(err) => err.into(),
         })

@@ -2,8 +2,8 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
-    ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -34,8 +34,8 @@ fn export() -> Route {
         path: "/auth/account/export",
         access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
-        credentials: Credentials::Session,
-        accounts: Accounts::Any,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Any,
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
@@ -57,10 +57,10 @@ fn delete() -> Route {
     Route {
         method: Method::POST,
         path: "/auth/account/delete",
-        access: Access::Leaver,
+        access: Access::OwnerOrGone,
         licensing: Licensing::MayHaveEnded,
-        credentials: Credentials::Session,
-        accounts: Accounts::Any,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Any,
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,

@@ -3,8 +3,8 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
-    ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::{KIB, MIB};
@@ -57,8 +57,8 @@ fn status() -> Route {
         path: "/api/ai/status",
         access: Access::Bearer,
         licensing: Licensing::MayHaveEnded,
-        credentials: Credentials::SessionOrApiKey,
-        accounts: Accounts::Complete,
+        credentials: AcceptedCredentials::SessionOrApiKey,
+        accounts: AccountScope::Complete,
         feature: Some(Feature::AiProxy),
         payer: PaidBy::Caller,
         document: Document::Public,
@@ -157,8 +157,8 @@ fn optimize() -> Route {
         path: "/api/ai/optimize",
         access: Access::Bearer,
         licensing: Licensing::InForce,
-        credentials: Credentials::SessionOrApiKey,
-        accounts: Accounts::Complete,
+        credentials: AcceptedCredentials::SessionOrApiKey,
+        accounts: AccountScope::Complete,
         feature: Some(Feature::AiProxy),
         payer: PaidBy::Caller,
         document: Document::Public,

@@ -2,8 +2,8 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
-    ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -19,8 +19,8 @@ fn list() -> Route {
         path: "/auth/api-keys",
         access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
-        credentials: Credentials::Session,
-        accounts: Accounts::Any,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Any,
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
@@ -43,8 +43,8 @@ fn create() -> Route {
         path: "/auth/api-keys",
         access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
-        credentials: Credentials::Session,
-        accounts: Accounts::Any,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Any,
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
@@ -75,8 +75,8 @@ fn revoke() -> Route {
         path: "/auth/api-keys/{apiKeyId}",
         access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
-        credentials: Credentials::Session,
-        accounts: Accounts::Any,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Any,
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,

@@ -3,8 +3,8 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
-    ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::{KIB, MIB};
@@ -32,8 +32,8 @@ fn list() -> Route {
         path: "/api/v1/chats",
         access: Access::Bearer,
         licensing: Licensing::MayHaveEnded,
-        credentials: Credentials::Session,
-        accounts: Accounts::Complete,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Complete,
         feature: Some(Feature::Sync),
         payer: PaidBy::Caller,
         document: Document::Public,

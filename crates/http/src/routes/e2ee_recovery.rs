@@ -3,8 +3,8 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
-    ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -20,8 +20,8 @@ fn find() -> Route {
         path: "/api/e2ee/recovery/wrapped-umk",
         access: Access::Bearer,
         licensing: Licensing::MayHaveEnded,
-        credentials: Credentials::Session,
-        accounts: Accounts::Complete,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,
@@ -44,14 +44,14 @@ fn keep() -> Route {
         path: "/api/e2ee/recovery/wrapped-umk",
         access: Access::Bearer,
         licensing: Licensing::InForce,
-        credentials: Credentials::Session,
-        accounts: Accounts::Complete,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,
         charge: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
-        handler: |route| route.to(e2ee::keep_recovery),
+        handler: |route| route.to(e2ee::store_recovery),
         docs: Docs {
             tag: "e2ee",
             summary: "Stores that copy, in the place of the one before.",
@@ -75,8 +75,8 @@ fn put_proof_key() -> Route {
         path: "/api/e2ee/recovery/proof-key",
         access: Access::Bearer,
         licensing: Licensing::InForce,
-        credentials: Credentials::Session,
-        accounts: Accounts::Complete,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,
@@ -109,8 +109,8 @@ fn activate() -> Route {
         path: "/api/e2ee/recovery/activate",
         access: Access::Bearer,
         licensing: Licensing::InForce,
-        credentials: Credentials::Session,
-        accounts: Accounts::Complete,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
         payer: PaidBy::Caller,
         document: Document::Public,

@@ -2,8 +2,8 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
-    ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -29,8 +29,8 @@ fn begin_registration() -> Route {
         path: "/auth/webauthn/register/begin",
         access: Access::Owner,
         licensing: Licensing::MayHaveEnded,
-        credentials: Credentials::Session,
-        accounts: Accounts::Any,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Any,
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
@@ -149,7 +149,7 @@ fn complete_login() -> Route {
             tag: "auth",
             summary: "Signs in with a passkey.",
             request: Some(wire::<webauthn::PasskeyLoginRequest>),
-            answer: ResponseDoc::Json(wire::<auth::TokenEnvelope>),
+            answer: ResponseDoc::Json(wire::<auth::SignInResponse>),
             refusals: &[
                 (401, "The answer is none of a known passkey to the challenge: `invalid_passkey`."),
                 OFF,

@@ -2,8 +2,8 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
-    ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -19,8 +19,8 @@ fn forgot() -> Route {
         path: "/auth/forgot-password",
         access: Access::Anonymous,
         licensing: Licensing::MayHaveEnded,
-        credentials: Credentials::Session,
-        accounts: Accounts::Any,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Any,
         feature: None,
         payer: PaidBy::Address,
         document: Document::Public,

@@ -3,12 +3,12 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
-    ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
-use crate::auth::{TokenEnvelope, providers};
+use crate::auth::{SignInResponse, providers};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![login(), callback(), token()]
@@ -21,8 +21,8 @@ fn login() -> Route {
         access: Access::Anonymous,
         // Making an account is not, which is decided when it is made.
         licensing: Licensing::MayHaveEnded,
-        credentials: Credentials::Session,
-        accounts: Accounts::Any,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Any,
         feature: Some(Feature::OAuth),
         payer: PaidBy::Address,
         document: Document::Public,
@@ -53,7 +53,7 @@ fn callback() -> Route {
             summary: "Takes a browser back from its identity provider, and sends it to \
                       `redirect_uri` with `code` or `error`; without one it answers the tokens.",
             request: Some(wire::<providers::CallbackQuery>),
-            answer: ResponseDoc::JsonOrRedirect(wire::<TokenEnvelope>),
+            answer: ResponseDoc::JsonOrRedirect(wire::<SignInResponse>),
             refusals: &[
                 (400, "The browser has no such sign-in under way: `invalid_state`."),
                 (409, "The address has another account: `email_exists`."),
@@ -74,7 +74,7 @@ fn token() -> Route {
         docs: Docs {
             summary: "Gives the tokens of a sign-in for its one-time code.",
             request: Some(wire::<providers::TokenRequest>),
-            answer: ResponseDoc::Json(wire::<TokenEnvelope>),
+            answer: ResponseDoc::Json(wire::<SignInResponse>),
             refusals: &[(400, "Code or verifier is not good, or no longer: `invalid_grant`.")],
             ..login().docs
         },

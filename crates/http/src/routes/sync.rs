@@ -3,8 +3,8 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    Access, Accounts, Budget, Credentials, Docs, Document, Licensing, PaidBy, RateLimit,
-    ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::{KIB, MIB};
@@ -15,7 +15,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 fn pull() -> Route {
-    reading(Route {
+    read_only(Route {
         path: "/api/sync/pull",
         handler: |route| route.to(sync::pull),
         docs: Docs {
@@ -38,8 +38,8 @@ fn push() -> Route {
         path: "/api/sync/push",
         access: Access::Bearer,
         licensing: Licensing::InForce,
-        credentials: Credentials::Session,
-        accounts: Accounts::Complete,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Complete,
         feature: Some(Feature::Sync),
         payer: PaidBy::Caller,
         document: Document::Public,
@@ -60,7 +60,7 @@ fn push() -> Route {
 }
 
 fn status() -> Route {
-    reading(Route {
+    read_only(Route {
         path: "/api/sync/status",
         handler: |route| route.to(sync::status),
         docs: Docs {
@@ -75,7 +75,7 @@ fn status() -> Route {
 }
 
 fn events() -> Route {
-    reading(Route {
+    read_only(Route {
         path: "/api/sync/events",
         handler: |route| route.to(sync::events),
         docs: Docs {
@@ -90,7 +90,7 @@ fn events() -> Route {
 }
 
 fn quota() -> Route {
-    reading(Route {
+    read_only(Route {
         path: "/api/sync/quota",
         handler: |route| route.to(sync::quota),
         docs: Docs {
@@ -105,7 +105,7 @@ fn quota() -> Route {
 }
 
 fn debug_state() -> Route {
-    reading(Route {
+    read_only(Route {
         path: "/api/sync/debug-state",
         handler: |route| route.to(sync::debug_state),
         docs: Docs {
@@ -145,7 +145,7 @@ fn reset() -> Route {
 }
 
 /// Returns a row for a route that only reads.
-fn reading(mut route: Route) -> Route {
+fn read_only(mut route: Route) -> Route {
     route.method = Method::GET;
     route.licensing = Licensing::MayHaveEnded;
     route.body_limit = 0;

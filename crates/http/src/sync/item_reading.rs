@@ -1,7 +1,7 @@
 //! Reading items as they came.
 
 use pia_sync::Channel;
-use pia_web::{FieldError, reason};
+use pia_web::{FieldError, format_json_error};
 use serde_json::{Map, Value};
 
 use super::items::{
@@ -32,14 +32,14 @@ pub(super) fn parse(
 }
 
 fn parse_known<T: Wire>(item: Value, at: &str) -> Result<Map<String, Value>, FieldError> {
-    let fields = match without_nulls(item) {
-        Value::Object(fields) => respelled(fields, T::KEYS),
+    let fields = match strip_nulls(item) {
+        Value::Object(fields) => normalize_keys(fields, T::KEYS),
         _ => return Err(invalid(at.to_owned(), "must be an object")),
     };
     let wire: T = serde_path_to_error::deserialize(Value::Object(fields)).map_err(|err| {
         let path = err.path().to_string();
         let field = if path == "." { at.to_owned() } else { format!("{at}.{path}") };
-        invalid(field, &reason(&err.into_inner()))
+        invalid(field, &format_json_error(&err.into_inner()))
     })?;
     match serde_json::to_value(wire) {
         Ok(Value::Object(fields)) => Ok(fields),
@@ -49,20 +49,20 @@ fn parse_known<T: Wire>(item: Value, at: &str) -> Result<Map<String, Value>, Fie
 
 /// Removes nulls at any depth: they count as absent, and are not returned to
 /// anybody. In a list a null keeps its place.
-fn without_nulls(value: Value) -> Value {
+fn strip_nulls(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
             let there = fields.into_iter().filter(|(_, value)| !value.is_null());
-            Value::Object(there.map(|(key, value)| (key, without_nulls(value))).collect())
+            Value::Object(there.map(|(key, value)| (key, strip_nulls(value))).collect())
         }
-        Value::Array(items) => Value::Array(items.into_iter().map(without_nulls).collect()),
+        Value::Array(items) => Value::Array(items.into_iter().map(strip_nulls).collect()),
         other => other,
     }
 }
 
 /// The fields under their documented names, in whichever case they came; what
 /// is null is not there.
-pub(super) fn respelled(fields: Map<String, Value>, keys: &[&str]) -> Map<String, Value> {
+pub(super) fn normalize_keys(fields: Map<String, Value>, keys: &[&str]) -> Map<String, Value> {
     let spelled = |key: String| match keys.iter().find(|it| it.eq_ignore_ascii_case(&key)) {
         Some(known) => (*known).to_owned(),
         None => key,

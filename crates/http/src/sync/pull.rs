@@ -9,7 +9,7 @@ use pia_web::Caller;
 
 use super::pull_query::PullQuery;
 use super::pull_response::SyncPullResponse;
-use crate::pieces::json_in_pieces;
+use crate::pieces::json_in_chunks;
 use crate::{Api, HttpError};
 
 enum PullOutcome {
@@ -29,19 +29,19 @@ pub(crate) async fn pull(
     let (pulling, user) = (api.sync.pulling.clone(), caller.0.user);
     let known = known_tags(&request).filter(|_| *api.sync.fast_path.get());
     let ask = query.0;
-    let looked = async move { answer(&pulling, user, &ask, known).await };
+    let looked = async move { pull_outcome(&pulling, user, &ask, known).await };
     let (tag, answer) = api.run(looked).await?;
     Ok(match answer {
         PullOutcome::Unchanged => HttpResponse::NotModified().insert_header((ETAG, tag)).finish(),
         PullOutcome::Changed(pulled) => {
             let mut response = HttpResponse::Ok();
-            json_in_pieces(response.insert_header((ETAG, tag)), &SyncPullResponse::from(*pulled))
+            json_in_chunks(response.insert_header((ETAG, tag)), &SyncPullResponse::from(*pulled))
         }
     })
 }
 
-async fn answer(
-    pulling: &pia_sync::Pulling,
+async fn pull_outcome(
+    pulling: &pia_sync::PullService,
     user: UserId,
     ask: &PullRequest,
     known: Option<String>,
@@ -50,9 +50,9 @@ async fn answer(
         let (standing, pulled) = pulling.pull_at_once(user, ask).await?;
         return Ok((tag(&standing), PullOutcome::Changed(Box::new(pulled))));
     };
-    let standing = pulling.look(user, ask.since).await?;
+    let standing = pulling.pull_state(user, ask.since).await?;
     let tag = tag(&standing);
-    if known.split(',').any(|it| opaque(it) == opaque(&tag)) {
+    if known.split(',').any(|it| strip_weak_prefix(it) == strip_weak_prefix(&tag)) {
         return Ok((tag, PullOutcome::Unchanged));
     }
     let pulled = pulling.pull(user, ask, &standing).await?;
@@ -68,7 +68,7 @@ fn known_tags(request: &HttpRequest) -> Option<String> {
 }
 
 /// A tag without whether it is weak: to a reader it is the same.
-fn opaque(tag: &str) -> &str {
+fn strip_weak_prefix(tag: &str) -> &str {
     let tag = tag.trim();
     tag.strip_prefix("W/").unwrap_or(tag)
 }

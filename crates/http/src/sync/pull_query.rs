@@ -18,7 +18,7 @@ pub(crate) struct SyncPullQuery {
     /// The last `serverTimestamp`; `0001-01-01T00:00:00Z` at first.
     #[schema(value_type = String, format = DateTime)]
     since: Timestamp,
-    /// Number of items at most, up to 500; all at once if absent.
+    /// Maximum number of items, up to 500; all at once if absent.
     limit: Option<u32>,
     /// The last `catalogVersion`: then the catalogue comes only if it changed.
     catalog_version: Option<i64>,

@@ -22,7 +22,7 @@ pub(crate) struct SyncPullResponse {
     /// Value for `since` in the next pull.
     #[schema(value_type = String, format = DateTime)]
     server_timestamp: Timestamp,
-    /// True if there is more to be had at once.
+    /// True if more changes are available at once.
     has_more: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<items::SyncSettings>)]
@@ -200,7 +200,7 @@ struct SyncPendingDevice {
 impl From<Pulled> for SyncPullResponse {
     fn from(pulled: Pulled) -> Self {
         let Pulled { page, watermark, has_more, catalogue_version, catalogue, pending } = pulled;
-        let mut sorted = Sorted::from_rows(page.rows);
+        let mut sorted = ChangesByChannel::from_rows(page.rows);
         let mut of = |channel| sorted.0.remove(&channel).unwrap_or_default();
         let sessions = of(Channel::Sessions);
         let offered = catalogue.map(offered);
@@ -232,9 +232,9 @@ impl From<Pulled> for SyncPullResponse {
 
 /// Changes by channel.
 #[derive(Default)]
-struct Sorted(HashMap<Channel, Changes>);
+struct ChangesByChannel(HashMap<Channel, Changes>);
 
-impl Sorted {
+impl ChangesByChannel {
     fn from_rows(rows: Vec<Row>) -> Self {
         let mut sorted = Self::default();
         for Row { key, body, .. } in rows {
@@ -248,10 +248,10 @@ impl Sorted {
     }
 }
 
-type Given = (Vec<SyncPlugin>, SyncManagedPersonaSnapshot, SyncClientPolicySnapshot);
+type RequestedReading = (Vec<SyncPlugin>, SyncManagedPersonaSnapshot, SyncClientPolicySnapshot);
 
-fn offered(offered: CatalogueSnapshot) -> Given {
-    let CatalogueSnapshot { catalogue, chosen } = offered;
+fn offered(offered: CatalogueSnapshot) -> RequestedReading {
+    let CatalogueSnapshot { catalogue, plugin_preferences: chosen } = offered;
     let plugins = catalogue.plugins.into_iter().map(|it| plugin(it, &chosen)).collect();
     let personas = SyncManagedPersonaSnapshot {
         personas: catalogue.personas.into_iter().map(Into::into).collect(),

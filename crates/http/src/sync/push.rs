@@ -33,7 +33,7 @@ struct SyncConflict {
     /// `server_wins`: what was sent is not kept. `client_wins`: it is, in the
     /// place of something that the device had not seen.
     resolution: &'static str,
-    /// Reason why it was refused for itself: `missing_blobs`, `invalid_blobs`,
+    /// Reason for refusing the change itself: `missing_blobs`, `invalid_blobs`,
     /// `too_large`, `invalid_persona`, `managed_persona`, `unreadable`,
     /// `too_deep`, `account_not_encrypted`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ impl From<Conflict> for SyncConflict {
             entity: key.channel.name(),
             id: key.id.to_string(),
             resolution: resolution.name(),
-            reason: refusal.map(pia_sync::Refusal::name),
+            reason: refusal.map(pia_sync::ItemRejection::name),
             server_version: server_version.and_then(|it| RawValue::from_string(it).ok()),
         }
     }

@@ -1,20 +1,20 @@
 //! Requests of devices of all generations: keys in any case, nulls or absent
 //! keys, channels as objects or as bare lists.
 
-use pia_kernel::{Timestamp, characters};
-use pia_sync::{Channel, Key, Push, Sent};
-use pia_web::{ApiError, FieldError, reason};
+use pia_kernel::{Timestamp, utf16_len};
+use pia_sync::{Channel, ItemKey, Push, ReceivedItem};
+use pia_web::{ApiError, FieldError, format_json_error};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::item_reading::{self, invalid, respelled};
+use super::item_reading::{self, invalid, normalize_keys};
 use super::items;
 
 /// Maximum length of a device name.
 const MAX_DEVICE_CHARS: usize = 200;
-/// Number of faults that are told of one request.
+/// Maximum number of errors reported for one request.
 const MAX_ERRORS: usize = 20;
 
 const KEYS: [&str; 4] = ["clientTimestamp", "lastSyncTimestamp", "deviceId", "isE2EEEncrypted"];
@@ -25,7 +25,7 @@ const PARTS: [&str; 3] = ["upserted", "added", "deleted"];
 #[schema(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only described; read with respect to all generations of clients")]
 pub(crate) struct SyncPushRequest {
-    /// Time at which it is sent, by the device's clock.
+    /// Time of the request, by the device's clock.
     #[schema(value_type = Option<String>, format = DateTime)]
     client_timestamp: Option<Timestamp>,
     /// The last `serverTimestamp` of a pull.
@@ -79,16 +79,16 @@ changes! {
 pub(super) fn parse(body: Map<String, Value>) -> Result<Push, ApiError> {
     let names = Channel::ALL.map(Channel::name);
     let known: Vec<&str> = KEYS.iter().chain(&names).copied().collect();
-    let mut body = respelled(body, &known);
-    let mut reading = Reading::default();
+    let mut body = normalize_keys(body, &known);
+    let mut reading = PushParser::default();
     let mut push = Push {
         sent_at: reading.take(&mut body, "clientTimestamp"),
-        seen: reading.take(&mut body, "lastSyncTimestamp"),
+        seen_up_to: reading.take(&mut body, "lastSyncTimestamp"),
         device: reading.take(&mut body, "deviceId"),
         encrypted: reading.take(&mut body, "isE2EEEncrypted").unwrap_or_default(),
         ..Push::default()
     };
-    if push.device.as_ref().is_some_and(|it| characters(it) > MAX_DEVICE_CHARS) {
+    if push.device.as_ref().is_some_and(|it| utf16_len(it) > MAX_DEVICE_CHARS) {
         reading.faults.push(invalid("deviceId".to_owned(), "is too long"));
     }
     for channel in Channel::ALL {
@@ -104,18 +104,20 @@ pub(super) fn parse(body: Map<String, Value>) -> Result<Push, ApiError> {
 }
 
 #[derive(Default)]
-struct Reading {
+struct PushParser {
     faults: Vec<FieldError>,
 }
 
-impl Reading {
+impl PushParser {
     fn take<T: for<'de> Deserialize<'de>>(
         &mut self,
         body: &mut Map<String, Value>,
         key: &str,
     ) -> Option<T> {
         let value = body.shift_remove(key)?;
-        self.keep(T::deserialize(value).map_err(|err| invalid(key.to_owned(), &reason(&err))))
+        self.record_error(
+            T::deserialize(value).map_err(|err| invalid(key.to_owned(), &format_json_error(&err))),
+        )
     }
 
     fn channel(&mut self, channel: Channel, value: Value, push: &mut Push) {
@@ -128,7 +130,7 @@ impl Reading {
                 self.items(channel, items, name, push);
             }
             Value::Object(parts) if channel != Channel::PluginPreferences => {
-                let mut parts = respelled(parts, &PARTS);
+                let mut parts = normalize_keys(parts, &PARTS);
                 // Both, so that no generation's way of saying it is lost.
                 for part in ["upserted", "added"] {
                     let at = format!("{name}.{part}");
@@ -141,9 +143,10 @@ impl Reading {
                 let ids = parts.shift_remove("deleted").and_then(|it| self.list(it, &at));
                 for (index, id) in ids.unwrap_or_default().into_iter().enumerate() {
                     let at = || format!("{at}[{index}]");
-                    let id = Uuid::deserialize(id).map_err(|err| invalid(at(), &reason(&err)));
-                    let id = self.keep(id);
-                    push.deletes.extend(id.map(|id| Key { channel, id }));
+                    let id = Uuid::deserialize(id)
+                        .map_err(|err| invalid(at(), &format_json_error(&err)));
+                    let id = self.record_error(id);
+                    push.deletes.extend(id.map(|id| ItemKey { channel, id }));
                 }
             }
             _ => self.faults.push(invalid(name.to_owned(), "is of another type")),
@@ -157,8 +160,8 @@ impl Reading {
     }
 
     fn item(&mut self, channel: Channel, item: Value, at: &str, push: &mut Push) {
-        let fields = self.keep(item_reading::parse(channel, item, at));
-        push.items.extend(fields.map(|fields| Sent { channel, fields }));
+        let fields = self.record_error(item_reading::parse(channel, item, at));
+        push.items.extend(fields.map(|fields| ReceivedItem { channel, fields }));
     }
 
     fn list(&mut self, value: Value, at: &str) -> Option<Vec<Value>> {
@@ -166,10 +169,10 @@ impl Reading {
             Value::Array(items) => Ok(items),
             _ => Err(invalid(at.to_owned(), "must be a list")),
         };
-        self.keep(list)
+        self.record_error(list)
     }
 
-    fn keep<T>(&mut self, read: Result<T, FieldError>) -> Option<T> {
+    fn record_error<T>(&mut self, read: Result<T, FieldError>) -> Option<T> {
         match read {
             Ok(it) => Some(it),
             Err(fault) => {
@@ -218,7 +221,7 @@ mod tests {
 
         assert_eq!(between, newest);
         assert_eq!((newest.items.len(), newest.deletes.len()), (2, 1));
-        assert_eq!(newest.seen, Some(Timestamp::from_micros(i64::MIN)));
+        assert_eq!(newest.seen_up_to, Some(Timestamp::from_micros(i64::MIN)));
     }
 
     #[test]
@@ -228,7 +231,7 @@ mod tests {
         let push = push(examples["POST /api/sync/push"]["request"].clone());
 
         assert_eq!((push.items.len(), push.deletes.len()), (6, 1));
-        assert!(push.sent_at.is_some() && push.seen.is_some() && push.device.is_some());
+        assert!(push.sent_at.is_some() && push.seen_up_to.is_some() && push.device.is_some());
     }
 
     #[test]

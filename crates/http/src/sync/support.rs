@@ -3,7 +3,7 @@
 
 use actix_web::web::{Data, Json};
 use pia_kernel::{StorageUse, Timestamp, Unavailable};
-use pia_sync::{ChatHolding, Count, ItemInfo, SyncEvent, SyncStatus};
+use pia_sync::{ChatInfo, ItemCounts, ItemInfo, SyncEvent, SyncStatus};
 use pia_web::{ApiError, Caller, OptionalBody, Paging};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -17,7 +17,7 @@ pub(crate) struct SyncStatusResponse {
     /// Watermark of a device that has everything.
     #[schema(value_type = String, format = DateTime)]
     watermark: Timestamp,
-    /// Number of times that anything was changed.
+    /// Number of changes made so far.
     version: i64,
     /// Counts by channel.
     channels: Vec<ChannelCount>,
@@ -75,11 +75,11 @@ struct SyncEventItem {
     /// Device, if it named itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     device_id: Option<String>,
-    /// Number of things that were stored.
+    /// Number of items stored.
     stored: u32,
     /// Number of deleted items.
     deleted: u32,
-    /// Number of two devices had changed.
+    /// Number of items that two devices had changed.
     conflicts: u32,
     /// Number of refused items.
     refused: u32,
@@ -90,8 +90,8 @@ struct SyncEventItem {
 pub(crate) struct SyncDebugStateResponse {
     #[serde(flatten)]
     status: SyncStatusResponse,
-    /// Number of living things and chats are not end-to-end encrypted and could
-    /// be: none, once all of an encrypted account is.
+    /// Number of live items and chats that are not end-to-end encrypted but
+    /// could be: zero once an encrypted account is fully encrypted.
     plain: usize,
     /// Everything that is kept, without what it says.
     items: Vec<DebugItem>,
@@ -106,14 +106,14 @@ struct DebugChat {
     /// Its place among all changes.
     #[schema(value_type = String, format = DateTime)]
     stamp: Timestamp,
-    /// Time at which it says that it was changed.
+    /// Time of the last change, as reported by the chat.
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
     /// Absent if it lives.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     deleted_at: Option<Timestamp>,
-    /// True if it is end-to-end encrypted.
+    /// True if the chat is end-to-end encrypted.
     encrypted: bool,
     /// Size in bytes.
     size: u32,
@@ -128,14 +128,14 @@ struct DebugItem {
     /// Its place among all changes: what `since` is compared with.
     #[schema(value_type = String, format = DateTime)]
     stamp: Timestamp,
-    /// Time at which it was changed, by its device's clock.
+    /// Time of the last change, by the device's clock.
     #[schema(value_type = String, format = DateTime)]
     changed_at: Timestamp,
     /// Absent if it lives.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     deleted_at: Option<Timestamp>,
-    /// True if it is end-to-end encrypted.
+    /// True if the item is end-to-end encrypted.
     encrypted: bool,
     /// Size in bytes.
     size: u32,
@@ -179,7 +179,7 @@ pub(crate) async fn events(
     let part = api.run(async move { support.events(user, page).await }).await?;
     Ok(Json(SyncEventsResponse {
         items: part.items.into_iter().map(Into::into).collect(),
-        next_cursor: part.next.map(Paging::cursor),
+        next_cursor: part.next.map(Paging::format_cursor),
     }))
 }
 
@@ -190,7 +190,7 @@ pub(crate) async fn debug_state(
     let (support, user) = (api.sync.support.clone(), caller.0.user);
     let look = async move {
         let status = support.status(user).await?;
-        let (items, chats) = (support.everything(user).await?, support.chats(user).await?);
+        let (items, chats) = (support.all_items(user).await?, support.chats(user).await?);
         Ok::<_, pia_sync::SupportError>((status, items, chats))
     };
     let (status, items, chats) = api.run(look).await?;
@@ -230,14 +230,14 @@ impl From<SyncStatus> for SyncStatusResponse {
     }
 }
 
-impl From<Count> for ChannelCount {
-    fn from(count: Count) -> Self {
+impl From<ItemCounts> for ChannelCount {
+    fn from(count: ItemCounts) -> Self {
         Self { entity: count.channel.name(), count: count.live, deleted: count.deleted }
     }
 }
 
-impl From<Count> for SyncQuota {
-    fn from(count: Count) -> Self {
+impl From<ItemCounts> for SyncQuota {
+    fn from(count: ItemCounts) -> Self {
         let (current, limit) = (count.live.into(), count.limit.into());
         Self { entity: count.channel.name(), current, limit }
     }
@@ -258,8 +258,8 @@ impl From<SyncEvent> for SyncEventItem {
     }
 }
 
-impl From<ChatHolding> for DebugChat {
-    fn from(holding: ChatHolding) -> Self {
+impl From<ChatInfo> for DebugChat {
+    fn from(holding: ChatInfo) -> Self {
         Self {
             id: holding.id.to_string(),
             stamp: holding.stamp,

@@ -67,12 +67,12 @@ fn proof(password: &str) -> ReauthProof {
     ReauthProof::Password(Secret::new(password.to_owned()))
 }
 
-fn named(name: &str) -> ApiKeyWish {
-    ApiKeyWish { name: Some(name.to_owned()), ..ApiKeyWish::default() }
+fn named(name: &str) -> ApiKeyOptions {
+    ApiKeyOptions { name: Some(name.to_owned()), ..ApiKeyOptions::default() }
 }
 
 impl World {
-    async fn create(&self, wish: ApiKeyWish) -> Result<CreatedApiKey, CreateApiKeyError> {
+    async fn create(&self, wish: ApiKeyOptions) -> Result<CreatedApiKey, CreateApiKeyError> {
         self.keys.create(self.claim, wish, Some(proof(PASSWORD))).await
     }
 }
@@ -80,7 +80,7 @@ impl World {
 #[tokio::test]
 async fn a_key_is_made_for_the_owner_who_is_told_of_it() {
     let world = world();
-    let wish = ApiKeyWish {
+    let wish = ApiKeyOptions {
         expires_at: Some(NOW + Duration::from_secs(1)),
         weekly_credits: Some(7),
         ..named(" Nightly ")
@@ -115,7 +115,7 @@ async fn without_a_proof_or_with_a_wrong_one_no_key_is_made() {
 #[tokio::test]
 async fn all_that_a_key_cannot_be_is_told_at_once() {
     let refused = world()
-        .create(ApiKeyWish {
+        .create(ApiKeyOptions {
             name: None,
             scopes: Some(vec!["everything".to_owned()]),
             expires_at: Some(NOW),
@@ -154,7 +154,7 @@ async fn a_name_is_one_short_line_and_scopes_are_named_exactly() {
 
 #[tokio::test]
 async fn a_budget_is_as_large_as_a_groups_at_most() {
-    let with = |credits| ApiKeyWish { weekly_credits: Some(credits), ..named("a") };
+    let with = |credits| ApiKeyOptions { weekly_credits: Some(credits), ..named("a") };
 
     assert!(world().create(with(MAX_CREDITS)).await.is_ok());
     let more = world().create(with(MAX_CREDITS + 1)).await;

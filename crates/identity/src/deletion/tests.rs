@@ -13,16 +13,16 @@ use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{AccountStore, MockAccountStore};
 
 /// Answers as it is told, and keeps what it is asked.
-struct Answering(Erasure, Mutex<Vec<AccountErasure>>);
+struct Answering(ErasureOutcome, Mutex<Vec<AccountErasure>>);
 
 #[async_trait]
 impl Eraser for Answering {
-    async fn erase(&self, departure: AccountErasure) -> Result<Erasure, Unavailable> {
+    async fn erase(&self, departure: AccountErasure) -> Result<ErasureOutcome, Unavailable> {
         self.1.lock().unwrap().push(departure);
         Ok(self.0)
     }
 
-    async fn erase_unclaimed(&self, _: UnverifiedAccounts) -> Result<u64, Unavailable> {
+    async fn erase_unverified(&self, _: UnverifiedAccounts) -> Result<u64, Unavailable> {
         Ok(0)
     }
 
@@ -31,7 +31,7 @@ impl Eraser for Answering {
     }
 }
 
-struct Leaving {
+struct DeletionProof {
     deletion: AccountDeletion,
     eraser: Arc<Answering>,
     standings: CallerCache,
@@ -39,7 +39,7 @@ struct Leaving {
     kept: Arc<Factors>,
 }
 
-fn leaving(erasure: Erasure, provider: Option<&'static str>) -> Leaving {
+fn leaving(erasure: ErasureOutcome, provider: Option<&'static str>) -> DeletionProof {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let caller = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let kept = Arc::<Factors>::default();
@@ -58,13 +58,14 @@ fn leaving(erasure: Erasure, provider: Option<&'static str>) -> Leaving {
     let eraser = Arc::new(Answering(erasure, Mutex::default()));
     let owners = Reauthenticator::new(ports, LiveSetting::new(FactorSettings::default()), clock);
     let deletion = AccountDeletion::new(owners, Arc::clone(&eraser) as _, standings.clone());
-    Leaving { deletion, eraser, standings, caller, kept }
+    DeletionProof { deletion, eraser, standings, caller, kept }
 }
 
-impl Leaving {
+impl DeletionProof {
     async fn say(&self, confirm: &str, password: Option<&str>) -> Result<(), DeleteError> {
         let password = password.map(|it| Secret::new(it.to_owned()));
-        let farewell = Farewell { confirm: Some(confirm.to_owned()), password, factor: None };
+        let farewell =
+            DeletionRequest { confirm: Some(confirm.to_owned()), password, factor: None };
         self.deletion.delete(self.standing(), farewell).await
     }
 
@@ -85,7 +86,7 @@ impl Leaving {
 
 #[tokio::test]
 async fn who_leaves_is_forgotten_by_the_gates_and_written_to_by_address() {
-    let ada = leaving(Erasure::Erased, None);
+    let ada = leaving(ErasureOutcome::Erased, None);
     ada.standings.fresh(ada.caller).await.unwrap();
 
     ada.say("DELETE", Some(PASSWORD)).await.unwrap();
@@ -102,13 +103,13 @@ async fn who_leaves_is_forgotten_by_the_gates_and_written_to_by_address() {
 
 #[tokio::test]
 async fn nobody_leaves_by_accident_or_on_a_guess() {
-    let ada = leaving(Erasure::Erased, None);
+    let ada = leaving(ErasureOutcome::Erased, None);
 
     for confirm in ["", "delete", "DELETE ", "yes"] {
         let told = ada.say(confirm, Some(PASSWORD)).await;
         assert!(matches!(told, Err(DeleteError::Invalid(it)) if it[0].field == "confirm"));
     }
-    let silent = ada.deletion.delete(ada.standing(), Farewell::default()).await;
+    let silent = ada.deletion.delete(ada.standing(), DeletionRequest::default()).await;
     let without = ada.say("DELETE", None).await;
     let wrong = ada.say("DELETE", Some("a guess")).await;
 
@@ -120,7 +121,7 @@ async fn nobody_leaves_by_accident_or_on_a_guess() {
 
 #[tokio::test]
 async fn wrong_passwords_are_counted_and_right_ones_are_not() {
-    let ada = leaving(Erasure::LastAdmin, None);
+    let ada = leaving(ErasureOutcome::LastAdmin, None);
 
     for _ in 0..20 {
         let told = ada.say("DELETE", Some(PASSWORD)).await;
@@ -139,8 +140,8 @@ async fn wrong_passwords_are_counted_and_right_ones_are_not() {
 
 #[tokio::test]
 async fn whom_a_provider_vouches_for_signs_in_again() {
-    let fresh = leaving(Erasure::Erased, Some("google")).signed_in(Duration::from_mins(10));
-    let stale = leaving(Erasure::Erased, Some("google")).signed_in(Duration::from_secs(601));
+    let fresh = leaving(ErasureOutcome::Erased, Some("google")).signed_in(Duration::from_mins(10));
+    let stale = leaving(ErasureOutcome::Erased, Some("google")).signed_in(Duration::from_secs(601));
 
     assert!(fresh.say("DELETE", None).await.is_ok());
     for password in [None, Some(PASSWORD)] {
@@ -152,9 +153,9 @@ async fn whom_a_provider_vouches_for_signs_in_again() {
 
 #[tokio::test]
 async fn what_stands_in_the_way_is_told() {
-    let nobody = leaving(Erasure::Erased, Some("nobody"));
-    let over = leaving(Erasure::SessionOver, Some("google")).signed_in(Duration::ZERO);
-    let gone = leaving(Erasure::Gone, Some("google")).signed_in(Duration::ZERO);
+    let nobody = leaving(ErasureOutcome::Erased, Some("nobody"));
+    let over = leaving(ErasureOutcome::SessionOver, Some("google")).signed_in(Duration::ZERO);
+    let gone = leaving(ErasureOutcome::Gone, Some("google")).signed_in(Duration::ZERO);
 
     assert!(matches!(nobody.say("DELETE", None).await, Err(DeleteError::Gone)));
     assert!(matches!(over.say("DELETE", None).await, Err(DeleteError::SessionOver)));

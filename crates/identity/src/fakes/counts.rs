@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable};
 
 use super::Factors;
-use crate::ports::{GuessRules, PasswordThrottleStore, Quota, RateLimitOutcome, RateLimitStore};
+use crate::ports::{
+    GuessRules, PasswordThrottleStore, RateLimitOutcome, RateLimitStore, RateQuota,
+};
 
 /// Waits a second after each guess that is not free.
 #[async_trait]
@@ -49,7 +51,7 @@ impl RateLimitStore for Factors {
     async fn attempt(
         &self,
         _: &str,
-        quota: Quota,
+        quota: RateQuota,
         _: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable> {
         let before = self.attempts.fetch_add(1, Ordering::SeqCst);
@@ -60,7 +62,7 @@ impl RateLimitStore for Factors {
         Ok(RateLimitOutcome::Wait(quota.interval()))
     }
 
-    async fn give_back(&self, _: &str, _: Quota, _: Timestamp) -> Result<(), Unavailable> {
+    async fn give_back(&self, _: &str, _: RateQuota, _: Timestamp) -> Result<(), Unavailable> {
         self.attempts.fetch_sub(1, Ordering::SeqCst);
         Ok(())
     }

@@ -13,11 +13,11 @@ use crate::access_tokens::SessionRef;
 use crate::account::{Account, AccountRules, CallerState};
 use crate::caller_cache::CallerCache;
 use crate::email::fold_email;
-use crate::email_tokens::MailedPorts;
+use crate::email_tokens::EmailTokenPorts;
 use crate::ports::{
-    AccountStore, AppAccess, Credentials, MailedPurpose, MailedTokenStore, MockAccountStore,
-    MockPasswordHasher, NewMailedToken, PasswordChange, PasswordHasher, PasswordReset,
-    PasswordStore, Quota, RateLimitOutcome, RateLimitStore, TokenHash, Verdict,
+    AccountStore, AppAccess, Credentials, EmailTokenPurpose, EmailTokenStore, MockAccountStore,
+    MockPasswordHasher, NewEmailToken, PasswordChange, PasswordHasher, PasswordReset,
+    PasswordStore, RateLimitOutcome, RateLimitStore, RateQuota, TokenHash, Verdict,
 };
 use crate::verification::Verification;
 
@@ -31,7 +31,7 @@ pub(crate) struct Post {
 #[derive(Default)]
 struct State {
     people: Vec<Credentials>,
-    tokens: Vec<(UserId, NewMailedToken)>,
+    tokens: Vec<(UserId, NewEmailToken)>,
     letters: Vec<Mail>,
     audit: Vec<&'static str>,
     steps: Vec<&'static str>,
@@ -69,8 +69,8 @@ impl Post {
         }
     }
 
-    pub(crate) fn ports(self: &Arc<Self>) -> MailedPorts {
-        MailedPorts {
+    pub(crate) fn ports(self: &Arc<Self>) -> EmailTokenPorts {
+        EmailTokenPorts {
             accounts: self.accounts(),
             tokens: Arc::clone(self) as _,
             attempts: Arc::clone(self) as _,
@@ -112,7 +112,7 @@ impl Post {
         let kept = |it: &Secret<String>| format!("kept {}", it.expose());
         hasher.expect_hash().returning(move |it| Ok(Secret::new(kept(&it))));
         hasher.expect_verify().returning(move |password, hash| {
-            let right = hash.is_some_and(|it| it.is(&kept(&password)));
+            let right = hash.is_some_and(|it| it.ct_eq(&kept(&password)));
             Ok(if right { Verdict::Right } else { Verdict::Wrong })
         });
         Arc::new(hasher)
@@ -166,7 +166,7 @@ impl Post {
     fn spend(
         state: &mut State,
         user: UserId,
-        (hash, purpose): (TokenHash, MailedPurpose),
+        (hash, purpose): (TokenHash, EmailTokenPurpose),
         now: Timestamp,
     ) -> bool {
         let before = state.tokens.len();
@@ -179,11 +179,11 @@ impl Post {
 }
 
 #[async_trait]
-impl MailedTokenStore for Post {
+impl EmailTokenStore for Post {
     async fn put(
         &self,
         user: UserId,
-        token: Option<NewMailedToken>,
+        token: Option<NewEmailToken>,
         effects: SideEffects,
     ) -> Result<(), Unavailable> {
         let mut state = self.state.lock().unwrap();
@@ -201,12 +201,12 @@ impl MailedTokenStore for Post {
     async fn owner(
         &self,
         token: TokenHash,
-        purpose: MailedPurpose,
+        purpose: EmailTokenPurpose,
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
         let state = self.state.lock().unwrap();
         let good =
-            |it: &NewMailedToken| (it.hash, it.purpose) == (token, purpose) && it.expires_at > now;
+            |it: &NewEmailToken| (it.hash, it.purpose) == (token, purpose) && it.expires_at > now;
         Ok(state.tokens.iter().find(|(_, it)| good(it)).map(|it| it.0))
     }
 
@@ -218,7 +218,7 @@ impl MailedTokenStore for Post {
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
-        let good = Self::spend(&mut state, user, (token, MailedPurpose::Verification), at);
+        let good = Self::spend(&mut state, user, (token, EmailTokenPurpose::Verification), at);
         if good {
             for person in state.people.iter_mut().filter(|it| it.account.user == user) {
                 person.account.email_verified_at = Some(at);
@@ -241,7 +241,7 @@ impl PasswordStore for Post {
     async fn reset(&self, reset: PasswordReset) -> Result<bool, Unavailable> {
         let PasswordReset { user, token, password_hash, at, effects, if_ended } = reset;
         let mut state = self.state.lock().unwrap();
-        let good = Self::spend(&mut state, user, (token, MailedPurpose::PasswordReset), at);
+        let good = Self::spend(&mut state, user, (token, EmailTokenPurpose::PasswordReset), at);
         if good {
             for person in state.people.iter_mut().filter(|it| it.account.user == user) {
                 person.password_hash = Some(password_hash.clone());
@@ -256,7 +256,7 @@ impl PasswordStore for Post {
         let PasswordChange { by, old, new, at, effects, if_ended, .. } = change;
         let mut state = self.state.lock().unwrap();
         let person = state.people.iter_mut().find(|it| {
-            let same = it.password_hash.as_ref().is_some_and(|it| it.is(old.expose()));
+            let same = it.password_hash.as_ref().is_some_and(|it| it.ct_eq(old.expose()));
             it.account.user == by.user && same
         });
         let Some(person) = person else { return Ok(None) };
@@ -273,7 +273,7 @@ impl RateLimitStore for Post {
     async fn attempt(
         &self,
         who: &str,
-        quota: Quota,
+        quota: RateQuota,
         _: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable> {
         let mut state = self.state.lock().unwrap();
@@ -286,7 +286,7 @@ impl RateLimitStore for Post {
         Ok(RateLimitOutcome::Allowed)
     }
 
-    async fn give_back(&self, who: &str, _: Quota, _: Timestamp) -> Result<(), Unavailable> {
+    async fn give_back(&self, who: &str, _: RateQuota, _: Timestamp) -> Result<(), Unavailable> {
         if let Some(counted) = self.state.lock().unwrap().counted.get_mut(who) {
             *counted = counted.saturating_sub(1);
         }

@@ -34,7 +34,7 @@ impl Ports {
         Self { store, hasher: MockPasswordHasher::new(), token }
     }
 
-    fn storing(outcome: Appointed) -> Self {
+    fn storing(outcome: FirstAdminOutcome) -> Self {
         let mut ports = Self::idle();
         ports.hasher.expect_hash().once().returning(|_| Ok(secret("$kept$")));
         ports.store.expect_create_first_admin().once().returning(move |_, _, _| Ok(outcome));
@@ -72,7 +72,7 @@ async fn the_account_is_an_administrators_with_a_verified_address_and_ends_the_t
                 && effects.audit.iter().all(|it| it.actor == Some(account.user))
         })
         .once()
-        .returning(|_, _, _| Ok(Appointed::Stored));
+        .returning(|_, _, _| Ok(FirstAdminOutcome::Stored));
     ports.token.expect_administered().once().returning(|| ());
 
     let account = ports.build().create_first_admin(&secret("right"), admin()).await.unwrap();
@@ -134,9 +134,9 @@ async fn what_the_store_refuses_is_told_apart_and_leaves_the_token() {
         Ports::storing(outcome).build().create_first_admin(&secret("right"), admin()).await
     };
 
-    let late = appoint(Appointed::AlreadySetUp).await;
-    let taken = appoint(Appointed::EmailTaken).await;
-    let full = appoint(Appointed::SeatsTaken).await;
+    let late = appoint(FirstAdminOutcome::AlreadySetUp).await;
+    let taken = appoint(FirstAdminOutcome::EmailTaken).await;
+    let full = appoint(FirstAdminOutcome::SeatsTaken).await;
 
     assert!(matches!(late, Err(FirstAdminError::AlreadySetUp)), "{late:?}");
     assert!(matches!(taken, Err(FirstAdminError::EmailTaken)), "{taken:?}");

@@ -10,8 +10,8 @@ use crate::access_tokens::{AccessTokens, TokenNames};
 use crate::account::Account;
 use crate::caller_cache::CallerCache;
 use crate::ports::{
-    Begun, Claimant, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges,
-    MockPasskeyStore, MockSessionStore, MockSignInLog,
+    ClaimedPasskey, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges, MockPasskeyStore,
+    MockSessionStore, MockSignInLog, SessionStarted,
 };
 use crate::refresh_tokens::RefreshKeys;
 use crate::sessions::SessionSettings;
@@ -22,28 +22,28 @@ const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 /// Fakes that a sign-in uses, and the calls they recorded.
 struct World {
     state: bool,
-    claimant: fn(UserId) -> Result<Claimant, CeremonyError>,
+    claimant: fn(UserId) -> Result<ClaimedPasskey, CeremonyError>,
     known: bool,
     judged: fn() -> Result<u32, CeremonyError>,
-    used: Used,
-    begun: Begun,
+    used: TokenUse,
+    begun: SessionStarted,
 }
 
 impl World {
     fn fine() -> Self {
         Self {
             state: true,
-            claimant: |user| Ok(Claimant { credential: vec![1], user }),
+            claimant: |user| Ok(ClaimedPasskey { credential: vec![1], user }),
             known: true,
             judged: || Ok(5),
-            used: Used::Noted,
-            begun: Begun::Done,
+            used: TokenUse::Noted,
+            begun: SessionStarted::Done,
         }
     }
 
     async fn sign_in(self) -> (Result<SignedIn, PasskeySignInError>, Vec<String>) {
         let steps = Arc::<Mutex<Vec<String>>>::default();
-        let outcome = self.build(&steps).sign_in(&token(), "answer", Device::default()).await;
+        let outcome = self.build(&steps).sign_in(&token(), "answer", SignInDevice::default()).await;
         let steps = steps.lock().unwrap().clone();
         (outcome, steps)
     }
@@ -99,7 +99,7 @@ fn token() -> Secret<String> {
 fn store(
     user: UserId,
     known: bool,
-    used: Used,
+    used: TokenUse,
     step: impl Fn(&str) + Clone + Send + Sync + 'static,
 ) -> MockPasskeyStore {
     let mut store = MockPasskeyStore::new();
@@ -120,7 +120,10 @@ fn store(
     store
 }
 
-fn sessions(begun: Begun, step: impl Fn(&str) + Clone + Send + Sync + 'static) -> Sessions {
+fn sessions(
+    begun: SessionStarted,
+    step: impl Fn(&str) + Clone + Send + Sync + 'static,
+) -> Sessions {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(NOW));
     let mut store = MockSessionStore::new();
     store.expect_begin().returning(move |new, _, _, _| {
@@ -173,13 +176,13 @@ async fn an_unknown_passkey_is_noted_for_nobody() {
 #[tokio::test]
 async fn a_bad_answer_is_noted_for_the_passkeys_owner() {
     let note = "note wrong_passkey passkey";
-    let another = |_| Ok(Claimant { credential: vec![1], user: UserId::generate() });
+    let another = |_| Ok(ClaimedPasskey { credential: vec![1], user: UserId::generate() });
     let refused = || Err(CeremonyError::Refused("origin".to_owned()));
     for (world, expected) in [
         (World { claimant: another, ..World::fine() }, vec!["take", note]),
         (World { judged: refused, ..World::fine() }, vec!["take", "judge", note]),
-        (World { used: Used::RolledBack, ..World::fine() }, vec!["take", "judge", "use", note]),
-        (World { used: Used::Gone, ..World::fine() }, vec!["take", "judge", "use", note]),
+        (World { used: TokenUse::RolledBack, ..World::fine() }, vec!["take", "judge", "use", note]),
+        (World { used: TokenUse::Gone, ..World::fine() }, vec!["take", "judge", "use", note]),
     ] {
         let (outcome, steps) = world.sign_in().await;
 
@@ -190,7 +193,7 @@ async fn a_bad_answer_is_noted_for_the_passkeys_owner() {
 
 #[tokio::test]
 async fn a_passkey_that_is_removed_or_goes_with_its_account_meanwhile_begins_nothing() {
-    let (outcome, steps) = World { begun: Begun::Stale, ..World::fine() }.sign_in().await;
+    let (outcome, steps) = World { begun: SessionStarted::Stale, ..World::fine() }.sign_in().await;
 
     assert!(is_refused(&outcome));
     assert_eq!(steps, ["take", "judge", "use", "begin passkey"]);

@@ -77,7 +77,7 @@ impl World {
     }
 
     /// An answer of an authenticator, and what the store says of it.
-    fn answered(mut self, state: Option<&'static str>, added: Added) -> Self {
+    fn answered(mut self, state: Option<&'static str>, added: PasskeyAdded) -> Self {
         self.challenges.expect_take_registration().returning(move |_, _, now| {
             assert_eq!(now, NOW);
             Ok(state.map(|it| Secret::new(it.to_owned())))
@@ -121,7 +121,10 @@ async fn the_password_is_leave_to_add_a_passkey() {
     let mut world = world().with_passkeys(19);
     let claim = world.claim;
     world.challenges.expect_open_registration().once().returning(move |user, leave, _, effects| {
-        assert_eq!((user, leave), (claim.user, Leave::Evidence(VerifiedProof::Password)));
+        assert_eq!(
+            (user, leave),
+            (claim.user, PasskeyAuthorization::Evidence(VerifiedProof::Password))
+        );
         assert_eq!(effects, SideEffects::default());
         Ok(true)
     });
@@ -138,7 +141,7 @@ async fn a_recovery_code_is_leave_to_add_a_passkey_and_its_owner_is_told() {
     let mut world = World { factors: kept.ports(), ..world().with_passkeys(0) };
     let claim = world.claim;
     world.challenges.expect_open_registration().once().returning(move |_, leave, _, effects| {
-        assert!(matches!(leave, Leave::Evidence(VerifiedProof::RecoveryCode(_))));
+        assert!(matches!(leave, PasskeyAuthorization::Evidence(VerifiedProof::RecoveryCode(_))));
         assert_eq!(effects.audit[0].action, "recovery_code.used");
         let letter = QueuedEmail::new("recovery-code-used").to_user(NOW, claim.user);
         assert_eq!(effects.mail, [letter]);
@@ -163,7 +166,7 @@ async fn a_wrong_proof_or_one_that_is_used_up_is_none() {
         spent.build().ask(claim, Some(password(PASSWORD))).await,
         nothing_on.build().ask(claim, Some(code)).await,
     ] {
-        assert!(matches!(outcome, Err(PasskeyAskError::WrongProof)), "{outcome:?}");
+        assert!(matches!(outcome, Err(PasskeyOptionsError::WrongProof)), "{outcome:?}");
     }
 }
 
@@ -174,7 +177,7 @@ async fn who_has_a_password_must_show_it() {
     let claim = world.claim;
     let outcome = world.build().ask(claim, None).await;
 
-    assert!(matches!(outcome, Err(PasskeyAskError::ProofNeeded)));
+    assert!(matches!(outcome, Err(PasskeyOptionsError::ProofNeeded)));
 }
 
 #[tokio::test]
@@ -184,7 +187,7 @@ async fn who_has_nothing_to_show_needs_a_new_session() {
         let claim = world.claim;
         world.challenges.expect_open_registration().once().returning(move |_, leave, _, _| {
             let since = NOW - Duration::from_mins(10);
-            assert_eq!(leave, Leave::NewSession { session: claim.session, since });
+            assert_eq!(leave, PasskeyAuthorization::NewSession { session: claim.session, since });
             Ok(good)
         });
 
@@ -192,7 +195,9 @@ async fn who_has_nothing_to_show_needs_a_new_session() {
 
         match outcome {
             Ok(_) => assert!(good),
-            Err(err) => assert!(!good && matches!(err, PasskeyAskError::SessionTooOld), "{err}"),
+            Err(err) => {
+                assert!(!good && matches!(err, PasskeyOptionsError::SessionTooOld), "{err}");
+            }
         }
     }
 }
@@ -204,7 +209,7 @@ async fn the_twenty_first_is_not_asked_for() {
     let claim = world.claim;
     let outcome = world.build().ask(claim, Some(password(PASSWORD))).await;
 
-    assert!(matches!(outcome, Err(PasskeyAskError::Full { limit: 20 })));
+    assert!(matches!(outcome, Err(PasskeyOptionsError::Full { limit: 20 })));
 }
 
 #[tokio::test]
@@ -215,7 +220,7 @@ async fn without_an_address_for_them_there_are_no_passkeys() {
     let asked = off().ask(claim, Some(password(PASSWORD))).await;
     let added = off().add(claim, &secret("token"), "Key", "right").await;
 
-    assert!(matches!(asked, Err(PasskeyAskError::Off)));
+    assert!(matches!(asked, Err(PasskeyOptionsError::Off)));
     assert!(matches!(added, Err(PasskeyAddError::Off)));
 }
 
@@ -230,9 +235,9 @@ async fn a_passkey_is_added_with_its_letter() {
         assert_eq!(mail.letter, QueuedEmail::new("passkey-added").with("name", "My key"));
         assert_eq!(change.effects.audit[0].action, "passkey.added");
         assert_eq!((new.name.as_str(), new.credential.key.as_str()), ("My key", "key"));
-        Ok(Added::Stored)
+        Ok(PasskeyAdded::Stored)
     });
-    let world = world.answered(Some("a state"), Added::Known);
+    let world = world.answered(Some("a state"), PasskeyAdded::Known);
 
     let added = world.build().add(claim, &secret("token"), " My key ", "right").await.unwrap();
 
@@ -241,22 +246,26 @@ async fn a_passkey_is_added_with_its_letter() {
 
 #[tokio::test]
 async fn each_way_of_failing_is_told() {
-    type Is = fn(&PasskeyAddError) -> bool;
+    type ErrorCheck = fn(&PasskeyAddError) -> bool;
     let state = Some("a state");
-    let cases: [(Option<&'static str>, Added, &str, Is); 8] = [
-        (None, Added::Stored, "right", |it| matches!(it, PasskeyAddError::Over)),
-        (state, Added::Known, "right", |it| matches!(it, PasskeyAddError::Known)),
-        (state, Added::Full, "right", |it| matches!(it, PasskeyAddError::Full { limit: 20 })),
-        (state, Added::SessionOver, "right", |it| matches!(it, PasskeyAddError::Gone)),
-        (state, Added::Stored, "forged", |it| matches!(it, PasskeyAddError::Refused)),
+    let cases: [(Option<&'static str>, PasskeyAdded, &str, ErrorCheck); 8] = [
+        (None, PasskeyAdded::Stored, "right", |it| matches!(it, PasskeyAddError::Over)),
+        (state, PasskeyAdded::Known, "right", |it| matches!(it, PasskeyAddError::Known)),
+        (state, PasskeyAdded::Full, "right", |it| {
+            matches!(it, PasskeyAddError::Full { limit: 20 })
+        }),
+        (state, PasskeyAdded::SessionOver, "right", |it| matches!(it, PasskeyAddError::Gone)),
+        (state, PasskeyAdded::Stored, "forged", |it| matches!(it, PasskeyAddError::Refused)),
         (
             state,
-            Added::Stored,
+            PasskeyAdded::Stored,
             "malformed",
             |it| matches!(it, PasskeyAddError::Malformed { field } if field == "credential.id"),
         ),
-        (state, Added::Stored, "unreadable", |it| matches!(it, PasskeyAddError::Unavailable(_))),
-        (state, Added::Stored, "other", |it| matches!(it, PasskeyAddError::Refused)),
+        (state, PasskeyAdded::Stored, "unreadable", |it| {
+            matches!(it, PasskeyAddError::Unavailable(_))
+        }),
+        (state, PasskeyAdded::Stored, "other", |it| matches!(it, PasskeyAddError::Refused)),
     ];
     for (state, added, answer, is) in cases {
         let world = world().answered(state, added);

@@ -11,8 +11,8 @@ fn secret(text: &str) -> Secret<String> {
     Secret::new(text.to_owned())
 }
 
-fn device() -> Device {
-    Device { address: "192.0.2.7".parse().ok(), ..Device::default() }
+fn device() -> SignInDevice {
+    SignInDevice { address: "192.0.2.7".parse().ok(), ..SignInDevice::default() }
 }
 
 fn resets(post: &Arc<Post>) -> PasswordResets {
@@ -188,7 +188,7 @@ async fn without_mail_that_is_said_before_anything_else() {
     for email in [ADA, "nobody@example.org", "no address"] {
         let outcome = resets.request(email).await;
 
-        assert!(matches!(outcome, Err(MailedError::NotConfigured)), "{email}");
+        assert!(matches!(outcome, Err(EmailTokenError::NotConfigured)), "{email}");
     }
     assert_eq!(post.steps(), Vec::<&str>::new());
 }

@@ -17,7 +17,7 @@ pub struct NewAccount {
     /// External identity that vouches for it.
     pub identity: Option<ProviderIdentity>,
     /// Token that verifies the owner's email address.
-    pub verification: Option<NewMailedToken>,
+    pub verification: Option<NewEmailToken>,
     /// The invitation that it uses up. Role and group are the invitation's.
     pub invitation: Option<ShownInvitation>,
 }
@@ -42,14 +42,14 @@ pub struct ProviderIdentity {
 
 /// Purpose of a token in an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MailedPurpose {
+pub enum EmailTokenPurpose {
     /// Showing that the address is its owner's.
     Verification,
     /// Choosing another password.
     PasswordReset,
 }
 
-impl MailedPurpose {
+impl EmailTokenPurpose {
     /// Its name where it is kept.
     pub fn name(self) -> &'static str {
         match self {
@@ -61,11 +61,11 @@ impl MailedPurpose {
 
 /// A token that goes out in a letter; it is good once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewMailedToken {
+pub struct NewEmailToken {
     /// Hash of the token.
     pub hash: TokenHash,
     /// Purpose of the token.
-    pub purpose: MailedPurpose,
+    pub purpose: EmailTokenPurpose,
     /// Time at which it ends.
     pub expires_at: Timestamp,
 }

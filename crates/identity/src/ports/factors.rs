@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
-use super::{Begun, EndEffects, TokenHash};
+use super::{EndEffects, SessionStarted, TokenHash};
 use crate::access_tokens::SessionRef;
 use crate::account::CredentialsEpoch;
 
@@ -234,7 +234,7 @@ pub enum Redeemed {
 pub trait ChallengeStore: Send + Sync {
     /// Stores a challenge, unless its account is no more or deactivated, or its
     /// credentials are not those of the challenge's epoch.
-    async fn open(&self, challenge: NewChallenge) -> Result<Begun, Unavailable>;
+    async fn open(&self, challenge: NewChallenge) -> Result<SessionStarted, Unavailable>;
 
     /// Returns the account of the challenge, if it exists and was tried fewer
     /// than `most` times.

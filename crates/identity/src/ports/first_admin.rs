@@ -5,9 +5,9 @@ use pia_kernel::{Secret, SideEffects, Unavailable};
 
 use super::{NewAccount, SeatLimits};
 
-/// Outcome of making the first administrator.
+/// Outcome of creating the first administrator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Appointed {
+pub enum FirstAdminOutcome {
     /// The account is stored.
     Stored,
     /// There is an active administrator.
@@ -32,14 +32,15 @@ pub trait FirstAdminStore: Send + Sync {
         new: NewAccount,
         limits: SeatLimits,
         effects: SideEffects,
-    ) -> Result<Appointed, Unavailable>;
+    ) -> Result<FirstAdminOutcome, Unavailable>;
 }
 
 /// The token that shows that somebody can read the server's files.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SetupToken: Send + Sync {
-    /// Returns whether this is the token. Takes as long whatever it is like.
+    /// Returns whether this is the token, in time that does not depend on the
+    /// candidate.
     async fn is_right(&self, candidate: &Secret<String>) -> Result<bool, Unavailable>;
 
     /// The server has an administrator: unless something else waits for the

@@ -30,9 +30,9 @@ pub struct NewInvitation {
     pub group: Option<GroupId>,
     /// Inviting account; nothing for the command line.
     pub by: Option<UserId>,
-    /// Time at which it is made.
+    /// Time of creation.
     pub at: Timestamp,
-    /// Time at which it ends.
+    /// Expiry time.
     pub expires_at: Timestamp,
 }
 
@@ -49,9 +49,9 @@ pub struct InvitationEntry {
     pub group: Option<GroupId>,
     /// Inviting account.
     pub by: Option<UserId>,
-    /// Time at which it was made.
+    /// Time of creation.
     pub at: Timestamp,
-    /// Time at which it ends.
+    /// Expiry time.
     pub expires_at: Timestamp,
 }
 

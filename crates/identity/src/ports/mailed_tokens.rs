@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 
-use super::{MailedPurpose, NewMailedToken, TokenHash};
+use super::{EmailTokenPurpose, NewEmailToken, TokenHash};
 
 /// Store of the tokens that are sent in emails.
 ///
@@ -12,7 +12,7 @@ use super::{MailedPurpose, NewMailedToken, TokenHash};
 /// instances, and none is good for an account that is deactivated.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
-pub trait MailedTokenStore: Send + Sync {
+pub trait EmailTokenStore: Send + Sync {
     /// Keeps a token of a user, if there is one, and writes its effects,
     /// atomically; nothing of it if they have no active account.
     ///
@@ -22,7 +22,7 @@ pub trait MailedTokenStore: Send + Sync {
     async fn put(
         &self,
         user: UserId,
-        token: Option<NewMailedToken>,
+        token: Option<NewEmailToken>,
         effects: SideEffects,
     ) -> Result<(), Unavailable>;
 
@@ -34,7 +34,7 @@ pub trait MailedTokenStore: Send + Sync {
     async fn owner(
         &self,
         token: TokenHash,
-        purpose: MailedPurpose,
+        purpose: EmailTokenPurpose,
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable>;
 

@@ -22,21 +22,21 @@ pub struct PasskeyCredential {
     pub id: Vec<u8>,
     /// Public key in the text form of [`PasskeyCeremony`].
     pub key: String,
-    /// Number of times that it has signed; zero for ever if it does not count.
+    /// Signature counter; always zero if the authenticator does not count.
     pub counter: u32,
 }
 
 /// Passkey that an answer claims to be signed with. Nothing of that is verified
 /// yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claimant {
+pub struct ClaimedPasskey {
     /// Credential id, chosen by the authenticator.
     pub credential: Vec<u8>,
     /// User handle that the authenticator reports.
     pub user: UserId,
 }
 
-/// Reasons why an authenticator's answer is not taken.
+/// Reasons for rejecting an authenticator's response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CeremonyError {
     /// It is not of the form that browsers send.
@@ -79,7 +79,7 @@ pub trait PasskeyCeremony: Send + Sync {
     fn begin_sign_in(&self) -> Result<Ceremony, Unavailable>;
 
     /// Returns the passkey that an answer claims to be signed with.
-    fn claimant(&self, answer: &str) -> Result<Claimant, CeremonyError>;
+    fn claimant(&self, answer: &str) -> Result<ClaimedPasskey, CeremonyError>;
 
     /// Returns the signature counter of the passkey, if this is its signature.
     fn finish_sign_in(
@@ -92,14 +92,14 @@ pub trait PasskeyCeremony: Send + Sync {
 
 /// Authorisation to add a passkey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leave {
+pub enum PasskeyAuthorization {
     /// A proof that the owner gave just now; it is used up.
     Evidence(VerifiedProof),
     /// That the session began no earlier, for who has nothing to show.
     NewSession {
         /// The session that asks.
         session: SessionId,
-        /// Time at which it must have begun at the earliest.
+        /// Earliest permitted start of the session.
         since: Timestamp,
     },
 }
@@ -111,7 +111,7 @@ pub struct NewPasskeyChallenge {
     pub hash: TokenHash,
     /// State that its answer is verified against.
     pub state: Secret<String>,
-    /// Time at which it ends.
+    /// Expiry time.
     pub expires_at: Timestamp,
 }
 
@@ -126,7 +126,7 @@ pub trait PasskeyChallenges: Send + Sync {
     async fn open_registration(
         &self,
         user: UserId,
-        leave: Leave,
+        leave: PasskeyAuthorization,
         challenge: NewPasskeyChallenge,
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
@@ -167,7 +167,7 @@ pub struct NewPasskey {
 
 /// Outcome of storing a passkey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Added {
+pub enum PasskeyAdded {
     /// It is stored.
     Stored,
     /// It was stored before, for this account or another.
@@ -187,7 +187,7 @@ pub struct PasskeyEntry {
     pub name: String,
     /// Time at which it was added.
     pub created_at: Timestamp,
-    /// Time at which it signed somebody in last.
+    /// Time of the last sign-in with it.
     pub used_at: Option<Timestamp>,
     /// Since when it opens nothing, because there may be a copy of it.
     pub blocked_at: Option<Timestamp>,
@@ -215,7 +215,7 @@ pub struct PasskeyUse {
     pub id: PasskeyId,
     /// Owner of the passkey.
     pub user: UserId,
-    /// Number of times that it has signed, as it says.
+    /// Signature counter as reported by the authenticator.
     pub counter: u32,
     /// Time of the sign-in.
     pub at: Timestamp,
@@ -228,7 +228,7 @@ pub struct PasskeyUse {
 
 /// Outcome of a passkey's use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Used {
+pub enum TokenUse {
     /// It is written down.
     Noted,
     /// The counter is not beyond the one before, though either counts: there
@@ -245,7 +245,7 @@ pub enum Used {
 pub struct PasskeyChange {
     /// Name from now on.
     pub name: Option<String>,
-    /// True if it opens the account again, whatever its counter says next.
+    /// True if the passkey is to sign in again, whatever its next counter is.
     pub unblock: bool,
 }
 
@@ -264,7 +264,7 @@ pub trait PasskeyStore: Send + Sync {
         change: FactorChange,
         new: NewPasskey,
         most: usize,
-    ) -> Result<Added, Unavailable>;
+    ) -> Result<PasskeyAdded, Unavailable>;
 
     /// Every passkey of a user, in the order in which they were added.
     async fn of_user(&self, user: UserId) -> Result<Vec<PasskeyEntry>, Unavailable>;
@@ -289,5 +289,5 @@ pub trait PasskeyStore: Send + Sync {
     /// Writes down that a passkey was used, unless it is blocked; one whose
     /// counter went back is blocked. Of many uses with one counter at
     /// once, one is; only those who do not count at all have zero always.
-    async fn sign_in(&self, used: PasskeyUse) -> Result<Used, Unavailable>;
+    async fn sign_in(&self, used: PasskeyUse) -> Result<TokenUse, Unavailable>;
 }

@@ -10,14 +10,14 @@ use super::RateLimitOutcome;
 /// Limits of guesses at one password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GuessRules {
-    /// Number of wrong ones cost nothing but themselves.
+    /// Number of wrong passwords that cost nothing but themselves.
     pub free: u32,
-    /// Duration for which the next one waits after these; then each waits twice
-    /// as long as the one before.
+    /// Delay before the next guess after the free ones; it doubles with each
+    /// further guess.
     pub first_wait: Duration,
     /// But no longer than this.
     pub longest_wait: Duration,
-    /// Duration for which after the last of them they are forgotten.
+    /// Time after the last wrong guess until all of them are forgotten.
     pub memory: Duration,
 }
 
@@ -48,7 +48,7 @@ pub trait PasswordThrottleStore: Send + Sync {
         now: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable>;
 
-    /// Returns the number of guesses of `who` count as wrong.
+    /// Returns the number of guesses of `who` that count as wrong.
     async fn failures(&self, who: &str) -> Result<u32, Unavailable>;
 
     /// Takes one count back, of a guess that nobody judged.

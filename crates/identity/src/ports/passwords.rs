@@ -33,7 +33,7 @@ pub struct PasswordChange {
     pub old: Secret<String>,
     /// Hash of the new password.
     pub new: Secret<String>,
-    /// True if app passwords and API keys are revoked with it.
+    /// True if app passwords and API keys are revoked as well.
     pub revoke_app_access: bool,
     /// Time at which it is chosen.
     pub at: Timestamp,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
-use super::{Begun, ProviderIdentity, TokenHash};
+use super::{ProviderIdentity, SessionStarted, TokenHash};
 use crate::account::Account;
 use crate::code_challenge::CodeChallenge;
 use crate::provider::Provider;
@@ -42,16 +42,16 @@ pub struct ProviderClaims {
     pub identity: ProviderIdentity,
     /// Their address.
     pub email: Option<String>,
-    /// True if it saw that the address is theirs; nothing where it does not
-    /// say.
+    /// True if the provider verified the address; `None` if the provider does
+    /// not say.
     pub email_verified: Option<bool>,
-    /// True if the operator takes its word on addresses all the same.
+    /// True if the operator trusts the provider's addresses even if unverified.
     pub trusts_email: bool,
     /// Display name.
     pub name: Option<String>,
 }
 
-/// Reasons why a provider does not say who somebody is.
+/// Errors that prevent a provider from identifying a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
     /// Nobody has set it up.
@@ -97,7 +97,7 @@ pub struct NewProviderFlow {
     pub browser: TokenHash,
     /// State with which it continues.
     pub flow: ProviderFlow,
-    /// Time at which it ends.
+    /// Expiry time.
     pub expires_at: Timestamp,
 }
 
@@ -143,8 +143,8 @@ pub trait ProviderAccounts: Send + Sync {
         identity: &ProviderIdentity,
     ) -> Result<Option<KnownAccount>, Unavailable>;
 
-    /// Returns whether any account has this address, in any case, a deactivated
-    /// one too.
+    /// Returns whether any account, active or deactivated, has this address,
+    /// compared case-insensitively.
     async fn has_address(&self, email: &str) -> Result<bool, Unavailable>;
 }
 
@@ -157,7 +157,7 @@ pub struct NewSignInCode {
     pub user: UserId,
     /// Challenge that must be answered to redeem it.
     pub challenge: CodeChallenge,
-    /// Time at which it ends.
+    /// Expiry time.
     pub expires_at: Timestamp,
 }
 
@@ -181,7 +181,7 @@ pub type ReplayEffects = fn(UserId, Timestamp) -> SideEffects;
 #[async_trait]
 pub trait SignInCodes: Send + Sync {
     /// Stores one, unless its account is no more or deactivated.
-    async fn put(&self, new: NewSignInCode) -> Result<Begun, Unavailable>;
+    async fn put(&self, new: NewSignInCode) -> Result<SessionStarted, Unavailable>;
 
     /// Presents one, which is good for no second try whatever comes of it.
     ///
@@ -208,6 +208,6 @@ pub trait SignInCodes: Send + Sync {
 /// Check that the licence allows new accounts at all, whatever seats are left.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait LicenceInForce: Send + Sync {
-    /// Returns whether it has not ended.
+    /// Returns whether the licence has not ended.
     fn in_force(&self) -> bool;
 }

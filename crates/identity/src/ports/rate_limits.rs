@@ -7,14 +7,14 @@ use pia_kernel::{Timestamp, Unavailable};
 
 /// So many attempts at once, and that many again evenly over `window`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quota {
+pub struct RateQuota {
     /// Number of fit in a full bucket.
     pub burst: u32,
     /// Duration for which an empty bucket takes to fill.
     pub window: Duration,
 }
 
-impl Quota {
+impl RateQuota {
     /// Returns for how long the bucket takes to hold one more.
     pub fn interval(self) -> Duration {
         self.window / self.burst.max(1)
@@ -40,13 +40,18 @@ pub trait RateLimitStore: Send + Sync {
     async fn attempt(
         &self,
         who: &str,
-        quota: Quota,
+        quota: RateQuota,
         now: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable>;
 
     /// Puts one attempt back that turned out not to count; a full bucket
     /// stays as it is.
-    async fn give_back(&self, who: &str, quota: Quota, now: Timestamp) -> Result<(), Unavailable>;
+    async fn give_back(
+        &self,
+        who: &str,
+        quota: RateQuota,
+        now: Timestamp,
+    ) -> Result<(), Unavailable>;
 
     /// Forgets buckets that are full again. Answers how many they were.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;

@@ -6,7 +6,8 @@ use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use super::Seats;
 use crate::role::Role;
 
-/// Number of accounts the licence allows; nothing where it sets no limit.
+/// Maximum numbers of accounts that the licence allows; `None` where it sets no
+/// limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SeatLimits {
     /// The most that may be active.
@@ -33,19 +34,18 @@ pub struct Member {
     pub role: Role,
     /// Since when their account is deactivated; nothing while it is active.
     pub deactivated_at: Option<Timestamp>,
-    /// Time at which they showed that the address is theirs; nothing if they
-    /// have not.
+    /// Time at which the address was verified; `None` if it is unverified.
     pub email_verified_at: Option<Timestamp>,
 }
 
 impl Member {
-    /// Returns whether they may run the server now.
+    /// Returns whether the account is an active administrator's.
     pub fn is_active_admin(&self) -> bool {
         self.role == Role::Admin && self.deactivated_at.is_none()
     }
 }
 
-/// Outcome of giving somebody a role.
+/// Outcome of assigning a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoleChange {
     /// They have it, now or from before.

@@ -10,7 +10,7 @@ use pia_kernel::{
 use super::SignInMethod;
 use crate::access_tokens::SessionRef;
 use crate::account::CredentialsEpoch;
-use crate::device::Device;
+use crate::device::SignInDevice;
 
 /// Stored form of a refresh token: its SHA-256 under a key of the server's. The
 /// token itself is never stored.
@@ -37,7 +37,7 @@ pub struct NewSession {
     /// The app password that it began with, and ends with.
     pub app_password: Option<AppPasswordId>,
     /// Device that it is used on.
-    pub device: Device,
+    pub device: SignInDevice,
 }
 
 /// A live session as its user is told of it.
@@ -54,7 +54,7 @@ pub struct SessionEntry {
     /// From where they did.
     pub signed_in_from: Option<String>,
     /// Device that it is used on, and the address it was last refreshed from.
-    pub device: Device,
+    pub device: SignInDevice,
 }
 
 /// Sessions of a user that are to end.
@@ -81,7 +81,7 @@ pub struct PresentedToken {
     /// again.
     pub lifetime: Duration,
     /// Device that presents it; what it leaves out stays unchanged.
-    pub device: Device,
+    pub device: SignInDevice,
 }
 
 /// Outcome of presenting a refresh token.
@@ -102,7 +102,7 @@ pub enum Rotation {
 
 /// Outcome of beginning a session, or a way to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begun {
+pub enum SessionStarted {
     /// It is there.
     Done,
     /// The account is no more or deactivated, its credentials were changed, or
@@ -115,7 +115,7 @@ pub type EndEffects = fn(UserId, Timestamp) -> SideEffects;
 
 /// Side effects of the start of a session.
 #[derive(Debug, Clone, Copy)]
-pub struct BeginEffects {
+pub struct SessionStartEffects {
     /// With the end of each session that makes room.
     pub if_ended: EndEffects,
     /// Side effects where the account was signed in to before, but never on
@@ -140,8 +140,8 @@ pub trait SessionStore: Send + Sync {
         session: NewSession,
         most: usize,
         effects: SideEffects,
-        others: BeginEffects,
-    ) -> Result<Begun, Unavailable>;
+        others: SessionStartEffects,
+    ) -> Result<SessionStarted, Unavailable>;
 
     /// Spends a token and stores its successor, atomically.
     ///

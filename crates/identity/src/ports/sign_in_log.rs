@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pia_kernel::{PageRequest, SessionId, SignInId, Timestamp, Unavailable, UserId};
 
 use super::EndEffects;
-use crate::device::Device;
+use crate::device::SignInDevice;
 
 /// Method of signing in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl SignInMethod {
     }
 }
 
-/// Outcome of an attempt to sign in.
+/// Outcome of a sign-in attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignInOutcome {
     /// A session began.
@@ -66,12 +66,12 @@ pub struct FailedSignIn {
     pub user: Option<UserId>,
     /// Time of the attempt.
     pub at: Timestamp,
-    /// Reason why it failed.
+    /// Reason of the failure.
     pub outcome: SignInOutcome,
     /// Method of the attempt.
     pub method: SignInMethod,
     /// By which device.
-    pub device: Device,
+    pub device: SignInDevice,
 }
 
 /// An attempt as its account is told of it.
@@ -84,12 +84,12 @@ pub struct SignInEntry {
     pub id: SignInId,
     /// Time of the attempt.
     pub at: Timestamp,
-    /// Outcome of it: see [`SignInOutcome::name`].
+    /// Outcome of the attempt: see [`SignInOutcome::name`].
     pub outcome: String,
     /// Method of the attempt: see [`SignInMethod::name`].
     pub method: String,
     /// By which device.
-    pub device: Device,
+    pub device: SignInDevice,
     /// The session that began with it, which may be over.
     pub session: Option<SessionId>,
 }

@@ -48,11 +48,11 @@ fn people(
     accounts: MockAccountStore,
     policy: RegistrationPolicy,
     in_force: bool,
-) -> ProviderPeople {
+) -> ProviderAccountFinder {
     let (mut seats, mut licence) = (MockSeats::new(), MockLicenceInForce::new());
     seats.expect_limit().return_const(Some(25));
     licence.expect_in_force().return_const(in_force);
-    ProviderPeople {
+    ProviderAccountFinder {
         known: Arc::new(known),
         accounts: Arc::new(accounts),
         seats: Arc::new(seats),

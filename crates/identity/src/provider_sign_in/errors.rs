@@ -1,4 +1,4 @@
-//! Reason why a sign-in at a provider comes to nothing.
+//! Errors of sign-in at a provider.
 
 use pia_kernel::Unavailable;
 
@@ -6,35 +6,35 @@ use crate::ports::ProviderError;
 use crate::redirect_target::{DestinationError, ReturnState};
 use crate::sessions::StartError;
 
-/// Reasons why a sign-in at a provider did not begin.
+/// Errors that prevent a sign-in at a provider from starting.
 #[derive(Debug, thiserror::Error)]
-pub enum BeginError {
+pub enum StartSessionError {
     /// It may not lead there.
     #[error(transparent)]
     Destination(#[from] DestinationError),
     /// The state is longer than can be kept.
     #[error("the state is too long")]
     StateTooLong {
-        /// Number of characters it may have.
+        /// Maximum number of characters.
         limit: usize,
     },
     /// It came to nothing before the browser left.
     #[error(transparent)]
-    Failed(#[from] ArrivalError),
+    Failed(#[from] CallbackError),
 }
 
 /// A sign-in at a provider that came to nothing.
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
-pub struct ArrivalError {
+pub struct CallbackError {
     /// Program that waits for the outcome.
     pub back: Option<ReturnState>,
-    /// Reason why it did.
+    /// Reason of the failure.
     #[source]
     pub why: ProviderSignInError,
 }
 
-/// Reasons why somebody was not signed in by their provider's word.
+/// Errors that prevent a user from being signed in by a provider.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderSignInError {
     /// This browser has no such sign-in under way, or its account went away or

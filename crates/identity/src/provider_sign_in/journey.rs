@@ -6,7 +6,7 @@ use crate::sign_in::SignedIn;
 
 /// Request of a client that signs in at a provider.
 #[derive(Debug, Clone, Default)]
-pub struct ProviderWish {
+pub struct ProviderSignInRequest {
     /// At which one.
     pub provider: Option<String>,
     /// Requested redirect target.
@@ -21,7 +21,7 @@ pub struct ProviderWish {
 
 /// A sign-in that has begun.
 #[derive(Debug, Clone)]
-pub struct BegunAtProvider {
+pub struct ProviderRedirect {
     /// URL for the browser.
     pub url: String,
     /// Secret that the browser stores, and presents when it returns.
@@ -30,12 +30,12 @@ pub struct BegunAtProvider {
 
 /// Parameters with which a provider redirects a browser back.
 #[derive(Debug, Clone, Default)]
-pub struct ProviderAnswer {
+pub struct ProviderCallback {
     /// By which the sign-in is known again.
     pub state: Option<Secret<String>>,
     /// Code to redeem at the provider.
     pub code: Option<Secret<String>>,
-    /// Reason why there is no code.
+    /// Reason for the absence of a code.
     pub error: Option<String>,
     /// Issuer that the provider claims to be.
     pub issuer: Option<String>,
@@ -43,7 +43,7 @@ pub struct ProviderAnswer {
 
 /// Outcome of a sign-in at a provider.
 #[derive(Debug, Clone)]
-pub enum Arrived {
+pub enum CallbackOutcome {
     /// The browser goes on to where the sign-in leads, with a one-time code.
     Onward {
         /// URL of the target.

@@ -8,9 +8,9 @@ use super::*;
 use crate::access_tokens::{AccessTokens, TokenNames};
 use crate::account::Account;
 use crate::ports::{
-    Begun, CodeRedemption, MockAccountStore, MockIdentityProviders, MockLicenceInForce,
+    CodeRedemption, MockAccountStore, MockIdentityProviders, MockLicenceInForce,
     MockProviderAccounts, MockProviderFlows, MockSeats, MockSessionStore, MockSignInCodes,
-    ProviderError,
+    ProviderError, SessionStarted,
 };
 use crate::redirect_target::DestinationError;
 use crate::refresh_tokens::RefreshKeys;
@@ -69,7 +69,7 @@ impl Fixture {
     fn redeemed(settled: bool) -> Self {
         let mut fixture = Self::redeeming();
         fixture.codes.expect_settle().once().returning(move |_, _| Ok(settled));
-        fixture.sessions.expect_begin().once().returning(|_, _, _, _| Ok(Begun::Done));
+        fixture.sessions.expect_begin().once().returning(|_, _, _, _| Ok(SessionStarted::Done));
         fixture
     }
 
@@ -88,8 +88,8 @@ impl Fixture {
     }
 }
 
-fn wish() -> ProviderWish {
-    ProviderWish {
+fn wish() -> ProviderSignInRequest {
+    ProviderSignInRequest {
         provider: Some("google".to_owned()),
         target: Some("http://localhost:1/".to_owned()),
         challenge: Some(CHALLENGE.to_owned()),
@@ -123,7 +123,7 @@ async fn a_provider_that_is_away_is_told_with_the_state_and_nothing_is_kept() {
     let mut fixture = Fixture::default();
     fixture.providers.expect_authorization_url().returning(|_, _| Err(ProviderError::Unreachable));
 
-    let Err(BeginError::Failed(failed)) = fixture.build().begin(wish(), None).await else {
+    let Err(StartSessionError::Failed(failed)) = fixture.build().begin(wish(), None).await else {
         panic!("it began")
     };
 
@@ -134,14 +134,14 @@ async fn a_provider_that_is_away_is_told_with_the_state_and_nothing_is_kept() {
 
 #[tokio::test]
 async fn a_provider_that_is_not_set_up_is_told_to_whoever_waits() {
-    let nobody = ProviderWish { target: None, challenge: None, ..wish() };
+    let nobody = ProviderSignInRequest { target: None, challenge: None, ..wish() };
     let waits = "http://localhost:1/?error=e&state=s%26t";
     for (wish, waiting) in [(wish(), Some(waits)), (nobody, None)] {
         let mut fixture = Fixture::default();
         let refuse = fixture.providers.expect_authorization_url();
         refuse.returning(|_, _| Err(ProviderError::NotConfigured));
 
-        let Err(BeginError::Failed(failed)) = fixture.build().begin(wish, None).await else {
+        let Err(StartSessionError::Failed(failed)) = fixture.build().begin(wish, None).await else {
             panic!("it began")
         };
 
@@ -153,16 +153,16 @@ async fn a_provider_that_is_not_set_up_is_told_to_whoever_waits() {
 
 #[tokio::test]
 async fn a_bad_target_is_refused_before_the_provider_is_looked_at() {
-    let wish = ProviderWish {
+    let wish = ProviderSignInRequest {
         provider: Some("nobody".to_owned()),
         target: Some("https://evil.example".to_owned()),
         state: Some("x".repeat(5000)),
-        ..ProviderWish::default()
+        ..ProviderSignInRequest::default()
     };
 
     let outcome = Fixture::default().build().begin(wish, None).await;
 
-    assert!(matches!(outcome, Err(BeginError::Destination(DestinationError::Target))));
+    assert!(matches!(outcome, Err(StartSessionError::Destination(DestinationError::Target))));
 }
 
 #[tokio::test]
@@ -174,9 +174,10 @@ async fn without_state_or_cookie_nothing_is_looked_for() {
         (token(), Some(secret("short"))),
         (Some(secret("' OR 1=1 --")), token()),
     ] {
-        let answer = ProviderAnswer { state, ..ProviderAnswer::default() };
+        let answer = ProviderCallback { state, ..ProviderCallback::default() };
 
-        let outcome = Fixture::default().build().finish(answer, browser, Device::default()).await;
+        let outcome =
+            Fixture::default().build().finish(answer, browser, SignInDevice::default()).await;
 
         let failed = outcome.unwrap_err();
         assert!(matches!(failed.why, ProviderSignInError::InvalidState));
@@ -188,8 +189,10 @@ async fn without_state_or_cookie_nothing_is_looked_for() {
 async fn a_code_that_is_settled_gives_its_session() {
     let code = secret(&"c".repeat(43));
 
-    let signed_in =
-        Fixture::redeemed(true).build().redeem(&code, &secret(VERIFIER), Device::default()).await;
+    let signed_in = Fixture::redeemed(true)
+        .build()
+        .redeem(&code, &secret(VERIFIER), SignInDevice::default())
+        .await;
 
     assert_eq!(signed_in.unwrap().account.email, "ada@example.org");
 }
@@ -204,7 +207,7 @@ async fn a_code_that_was_presented_again_meanwhile_gives_a_session_that_is_over(
         .returning(|_, _, _| Ok(Some((UserId::generate(), SessionId::generate()))));
     let code = secret(&"c".repeat(43));
 
-    let outcome = fixture.build().redeem(&code, &secret(VERIFIER), Device::default()).await;
+    let outcome = fixture.build().redeem(&code, &secret(VERIFIER), SignInDevice::default()).await;
 
     assert!(matches!(outcome, Err(RedeemError::InvalidGrant)));
 }
@@ -212,10 +215,10 @@ async fn a_code_that_was_presented_again_meanwhile_gives_a_session_that_is_over(
 #[tokio::test]
 async fn a_code_of_an_account_that_goes_meanwhile_is_not_good() {
     let mut fixture = Fixture::redeeming();
-    fixture.sessions.expect_begin().once().returning(|_, _, _, _| Ok(Begun::Stale));
+    fixture.sessions.expect_begin().once().returning(|_, _, _, _| Ok(SessionStarted::Stale));
     let code = secret(&"c".repeat(43));
 
-    let outcome = fixture.build().redeem(&code, &secret(VERIFIER), Device::default()).await;
+    let outcome = fixture.build().redeem(&code, &secret(VERIFIER), SignInDevice::default()).await;
 
     assert!(matches!(outcome, Err(RedeemError::InvalidGrant)));
 }
@@ -224,7 +227,8 @@ async fn a_code_of_an_account_that_goes_meanwhile_is_not_good() {
 async fn what_cannot_be_a_code_never_reaches_the_store_and_a_bad_verifier_does() {
     let sign_in = Fixture::default().build();
     for code in ["", "short", &"ä".repeat(43)] {
-        let outcome = sign_in.redeem(&secret(code), &secret(VERIFIER), Device::default()).await;
+        let outcome =
+            sign_in.redeem(&secret(code), &secret(VERIFIER), SignInDevice::default()).await;
         assert!(matches!(outcome, Err(RedeemError::InvalidGrant)), "{code}");
     }
     let mut fixture = Fixture::default();
@@ -236,7 +240,7 @@ async fn what_cannot_be_a_code_never_reaches_the_store_and_a_bad_verifier_does()
         .returning(|_, _, _, _| Ok(CodeRedemption::Refused));
 
     let code = secret(&"c".repeat(43));
-    let outcome = fixture.build().redeem(&code, &secret("bad"), Device::default()).await;
+    let outcome = fixture.build().redeem(&code, &secret("bad"), SignInDevice::default()).await;
 
     assert!(matches!(outcome, Err(RedeemError::InvalidGrant)));
 }

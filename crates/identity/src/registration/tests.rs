@@ -7,8 +7,8 @@ use super::*;
 use crate::fakes::{self, Post};
 use crate::ports::{MockAccountStore, MockPasswordHasher, MockSeats};
 
-fn person() -> NewPerson {
-    NewPerson {
+fn person() -> RegistrationForm {
+    RegistrationForm {
         email: " Ada@Example.org ".to_owned(),
         password: Secret::new("a perfectly fine passphrase".to_owned()),
         display_name: Some(" Ada ".to_owned()),
@@ -18,8 +18,8 @@ fn person() -> NewPerson {
     }
 }
 
-fn invited(token: &str) -> NewPerson {
-    NewPerson { invitation: Some(Secret::new(token.to_owned())), ..person() }
+fn invited(token: &str) -> RegistrationForm {
+    RegistrationForm { invitation: Some(Secret::new(token.to_owned())), ..person() }
 }
 
 /// Returns ports that must not be called: neither hasher nor store.
@@ -59,7 +59,10 @@ fn registration_with(
     Registration::new(ports, LiveSetting::new(rules), clock)
 }
 
-async fn faults(person: NewPerson, rules: RegistrationRules) -> Vec<(&'static str, &'static str)> {
+async fn faults(
+    person: RegistrationForm,
+    rules: RegistrationRules,
+) -> Vec<(&'static str, &'static str)> {
     match registration(idle(), rules).register(person).await {
         Err(RegisterError::Invalid(faults)) => {
             faults.iter().map(|it| (it.field, it.code)).collect()
@@ -68,9 +71,9 @@ async fn faults(person: NewPerson, rules: RegistrationRules) -> Vec<(&'static st
     }
 }
 
-fn made(joined: Result<Joined, RegisterError>) -> Account {
+fn made(joined: Result<RegistrationOutcome, RegisterError>) -> Account {
     match joined {
-        Ok(Joined::Made(account)) => *account,
+        Ok(RegistrationOutcome::Made(account)) => *account,
         other => panic!("{other:?}"),
     }
 }
@@ -106,7 +109,7 @@ async fn an_account_is_stored_with_its_hash_its_limit_and_its_audit_entry() {
 
 #[tokio::test]
 async fn all_that_is_wrong_is_told_at_once() {
-    let person = NewPerson {
+    let person = RegistrationForm {
         email: "nobody".to_owned(),
         password: Secret::new("short".to_owned()),
         display_name: Some("x".repeat(201)),
@@ -131,7 +134,7 @@ async fn all_that_is_wrong_is_told_at_once() {
 #[tokio::test]
 async fn a_password_is_weak_that_is_the_address_or_the_name() {
     for password in ["ada@example.org", "Ada Augusta"] {
-        let person = NewPerson {
+        let person = RegistrationForm {
             password: Secret::new(password.to_owned()),
             display_name: Some("Ada Augusta".to_owned()),
             ..person()
@@ -145,7 +148,7 @@ async fn a_password_is_weak_that_is_the_address_or_the_name() {
 
 #[tokio::test]
 async fn a_declaration_is_owed_only_where_the_operator_requires_it() {
-    let undeclared = NewPerson { customer: CustomerType::NotDeclared, ..person() };
+    let undeclared = RegistrationForm { customer: CustomerType::NotDeclared, ..person() };
     let lax = registration(storing(Registered::Stored), RegistrationRules::default());
 
     let taken = lax.register(undeclared.clone()).await;
@@ -156,7 +159,7 @@ async fn a_declaration_is_owed_only_where_the_operator_requires_it() {
 
 #[tokio::test]
 async fn the_company_of_a_trader_is_kept_and_of_no_one_else() {
-    let company = |customer| NewPerson {
+    let company = |customer| RegistrationForm {
         customer,
         company_name: Some(" Engines Ltd ".to_owned()),
         ..person()
@@ -266,7 +269,10 @@ async fn where_addresses_are_verified_a_taken_one_is_told_to_its_owner_alone() {
     let made = register(&fresh, Registered::Stored).await;
     let refused = register(&taken, Registered::EmailTaken).await;
 
-    assert!(matches!(made, Ok(Joined::Written)) && matches!(refused, Ok(Joined::Written)));
+    assert!(
+        matches!(made, Ok(RegistrationOutcome::Written))
+            && matches!(refused, Ok(RegistrationOutcome::Written))
+    );
     assert_eq!((fresh.letters(), taken.letters()), (vec![], vec![("address-taken", owner)]));
     assert_eq!(fresh.steps(), taken.steps());
 }
@@ -288,7 +294,7 @@ async fn where_addresses_are_verified_an_account_is_stored_with_its_token_and_le
     let joined =
         registration_with((accounts, hasher), rules, verification).register(person()).await;
 
-    assert!(matches!(joined, Ok(Joined::Written)));
+    assert!(matches!(joined, Ok(RegistrationOutcome::Written)));
 }
 
 #[tokio::test]

@@ -17,12 +17,12 @@ struct Fixture {
 const PASSWORD: SignInMethod = SignInMethod::Password;
 
 /// A device that says more than can be kept.
-fn device() -> Device {
-    Device { app_version: Some("1.4\0".to_owned()), ..Device::default() }
+fn device() -> SignInDevice {
+    SignInDevice { app_version: Some("1.4\0".to_owned()), ..SignInDevice::default() }
 }
 
-fn tidied() -> Device {
-    Device { app_version: Some("1.4".to_owned()), ..Device::default() }
+fn tidied() -> SignInDevice {
+    SignInDevice { app_version: Some("1.4".to_owned()), ..SignInDevice::default() }
 }
 
 fn account(user: UserId) -> Account {
@@ -56,7 +56,7 @@ fn fixture(store: MockSessionStore, previous_key: Option<&str>) -> Fixture {
 
 async fn refresh_when(
     rotation: fn() -> Result<Rotation, Unavailable>,
-) -> Result<Grant, RefreshError> {
+) -> Result<SessionTokens, RefreshError> {
     let mut store = MockSessionStore::new();
     store.expect_rotate().returning(move |_, _| rotation());
     fixture(store, None).sessions.refresh(&secret("a token"), device()).await
@@ -84,7 +84,7 @@ async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
                 && (others.if_new_device)(user, at).mail == [told.clone()]
         })
         .once()
-        .returning(|_, _, _, _| Ok(Begun::Done));
+        .returning(|_, _, _, _| Ok(SessionStarted::Done));
     let fixture = fixture(store, None);
 
     let grant = fixture.sessions.start(&account(user), PASSWORD, device()).await.unwrap();
@@ -97,7 +97,7 @@ async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
 #[tokio::test]
 async fn only_a_keyed_hash_of_the_token_reaches_the_store() {
     let mut store = MockSessionStore::new();
-    store.expect_begin().returning(|_, _, _, _| Ok(Begun::Done));
+    store.expect_begin().returning(|_, _, _, _| Ok(SessionStarted::Done));
     let sessions = fixture(store, None).sessions;
 
     let grant = sessions.start(&account(UserId::generate()), PASSWORD, device()).await.unwrap();
@@ -109,7 +109,7 @@ async fn only_a_keyed_hash_of_the_token_reaches_the_store() {
 #[tokio::test]
 async fn what_is_good_no_more_begins_nothing() {
     let mut store = MockSessionStore::new();
-    store.expect_begin().returning(|_, _, _, _| Ok(Begun::Stale));
+    store.expect_begin().returning(|_, _, _, _| Ok(SessionStarted::Stale));
     let sessions = fixture(store, None).sessions;
 
     let started = sessions.start(&account(UserId::generate()), PASSWORD, device()).await;
@@ -247,7 +247,7 @@ async fn a_reused_token_has_everyone_looked_at_anew() {
 async fn a_new_session_has_the_users_others_looked_at_anew() {
     let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let mut store = MockSessionStore::new();
-    store.expect_begin().returning(|_, _, _, _| Ok(Begun::Done));
+    store.expect_begin().returning(|_, _, _, _| Ok(SessionStarted::Done));
     let fixture = fixture(store, None);
     fixture.standings.fresh(claim).await.unwrap();
 

@@ -13,8 +13,8 @@ use crate::access_tokens::{AccessTokens, TokenNames};
 use crate::caller_cache::CallerCache;
 use crate::fakes::{self, Factors};
 use crate::ports::{
-    Begun, MockAccountStore, MockAppPasswordStore, MockPasswordHasher, MockPasswordThrottleStore,
-    MockSessionStore, MockSignInLog, RateLimitOutcome,
+    MockAccountStore, MockAppPasswordStore, MockPasswordHasher, MockPasswordThrottleStore,
+    MockSessionStore, MockSignInLog, RateLimitOutcome, SessionStarted,
 };
 use crate::recovery_codes;
 use crate::refresh_tokens::RefreshKeys;
@@ -53,7 +53,7 @@ struct World {
     factor_on: bool,
     owes_verification: bool,
     /// Outcome of starting a session.
-    begun: Begun,
+    begun: SessionStarted,
 }
 
 impl World {
@@ -70,7 +70,7 @@ impl World {
             note: || Ok(()),
             factor_on: false,
             owes_verification: false,
-            begun: Begun::Done,
+            begun: SessionStarted::Done,
         }
     }
 
@@ -191,9 +191,9 @@ fn logger(steps: &Steps) -> impl Fn(&str) + Clone + use<> {
     move |step| steps.lock().unwrap().push(step.to_owned())
 }
 
-fn device() -> Device {
+fn device() -> SignInDevice {
     let address = "192.0.2.1".parse().ok();
-    Device { app_version: Some("1.4".to_owned()), address, ..Device::default() }
+    SignInDevice { app_version: Some("1.4".to_owned()), address, ..SignInDevice::default() }
 }
 
 fn credentials(kept: Option<&str>) -> Credentials {
@@ -201,7 +201,7 @@ fn credentials(kept: Option<&str>) -> Credentials {
     Credentials { account, password_hash: kept.map(|it| Secret::new(it.to_owned())) }
 }
 
-fn sessions(begun: Begun, clock: &Arc<dyn Clock>) -> Sessions {
+fn sessions(begun: SessionStarted, clock: &Arc<dyn Clock>) -> Sessions {
     let mut store = MockSessionStore::new();
     store.expect_begin().returning(move |_, _, _, _| Ok(begun));
     store.expect_end().returning(|_, _, _| Ok(None));
@@ -292,7 +292,7 @@ async fn what_goes_or_is_changed_meanwhile_is_answered_as_a_wrong_password() {
     for app_password in [None, Some(AppPasswordId::generate())] {
         let world = World {
             app_password,
-            begun: Begun::Stale,
+            begun: SessionStarted::Stale,
             ..World::with(Found::With("kept"), || Ok(Verdict::Right))
         };
 
@@ -436,7 +436,7 @@ async fn a_wrong_second_factor_is_remembered_for_its_account() {
 
 #[tokio::test]
 async fn a_second_factor_opens_nothing_once_the_password_before_it_is_changed() {
-    for (begun, comes_in) in [(Begun::Done, true), (Begun::Stale, false)] {
+    for (begun, comes_in) in [(SessionStarted::Done, true), (SessionStarted::Stale, false)] {
         let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
         let sign_in = World { factor_on: true, begun, ..world }.build(&Steps::default());
         let password = Secret::new("a perfectly fine passphrase".to_owned());

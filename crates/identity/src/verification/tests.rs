@@ -115,7 +115,7 @@ async fn without_mail_that_is_said_before_anything_else() {
     for email in [ADA, "nobody@example.org", "no address"] {
         let outcome = verification.resend(email).await;
 
-        assert!(matches!(outcome, Err(MailedError::NotConfigured)), "{email}");
+        assert!(matches!(outcome, Err(EmailTokenError::NotConfigured)), "{email}");
     }
     assert_eq!(post.steps(), Vec::<&str>::new());
 }
@@ -128,7 +128,10 @@ async fn who_owes_it_is_refused_and_reminded_three_times() {
     let (required, lax) = (post.verification(true), post.verification(false));
 
     for _ in 0..5 {
-        assert!(matches!(required.outstanding(&account).await, Err(Owed::Verification)));
+        assert!(matches!(
+            required.outstanding(&account).await,
+            Err(OutstandingRequirement::Verification)
+        ));
     }
     assert!(lax.outstanding(&account).await.is_ok());
     assert_eq!(post.letters(), [("verify-address", ada); 3]);
@@ -145,7 +148,7 @@ async fn who_owes_it_is_refused_where_nobody_sends_mail() {
 
     let owed = post.verification(true).outstanding(&account).await;
 
-    assert!(matches!(owed, Err(Owed::Verification)));
+    assert!(matches!(owed, Err(OutstandingRequirement::Verification)));
     assert_eq!(post.letters(), []);
 }
 

@@ -17,7 +17,7 @@ use super::outcome::{Failure, Step};
 use crate::settings::{MailSettings, Security};
 
 /// The most that saying farewell may take.
-const FAREWELL: Duration = Duration::from_secs(2);
+const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Connections to one relay, by one set of settings.
 pub(super) struct Connections {
@@ -54,7 +54,7 @@ impl Connections {
         let limit = self.settings.timeout;
         match tokio::time::timeout(limit, self.open_or_idle()).await {
             Ok(taken) => taken,
-            Err(_) => Err(Failure::silent(limit)),
+            Err(_) => Err(Failure::timeout(limit)),
         }
     }
 
@@ -67,7 +67,7 @@ impl Connections {
     pub(super) async fn close(&self) {
         let idle = std::mem::take(&mut *self.idle.lock().await);
         for connection in idle {
-            connection.leave().await;
+            connection.quit().await;
         }
     }
 
@@ -105,12 +105,12 @@ impl Connections {
 impl Connection {
     /// Says from whom a mail is. A relay that does not take it would not take
     /// any other either; one that cannot take the mail's address is told apart.
-    pub(super) async fn greet(&mut self, envelope: &Envelope) -> Result<(), Failure> {
+    pub(super) async fn mail_from(&mut self, envelope: &Envelope) -> Result<(), Failure> {
         let mut parameters = Vec::new();
         let mut addresses = envelope.to().iter().chain(envelope.from());
         if !addresses.all(|it| AsRef::<str>::as_ref(it).is_ascii()) {
             if !self.0.server_info().supports_feature(Extension::SmtpUtfEight) {
-                return Err(Failure::foreign_letters());
+                return Err(Failure::unsupported_address());
             }
             parameters.push(MailParameter::SmtpUtfEight);
         }
@@ -120,7 +120,7 @@ impl Connection {
     }
 
     /// Says to whom it goes.
-    pub(super) async fn name(&mut self, to: &Address) -> Result<(), Error> {
+    pub(super) async fn rcpt_to(&mut self, to: &Address) -> Result<(), Error> {
         self.0.command(Rcpt::new(to.clone(), Vec::new())).await.map(drop)
     }
 
@@ -131,8 +131,8 @@ impl Connection {
     }
 
     /// Ends the connection as one should, if the other side does so too.
-    pub(super) async fn leave(mut self) {
-        drop(tokio::time::timeout(FAREWELL, self.0.abort()).await);
+    pub(super) async fn quit(mut self) {
+        drop(tokio::time::timeout(QUIT_TIMEOUT, self.0.abort()).await);
     }
 }
 

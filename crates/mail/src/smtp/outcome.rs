@@ -22,7 +22,8 @@ pub(super) enum Step {
     Content,
 }
 
-/// Reason why a mail was not taken, in words that name nobody.
+/// Reason why an email was not accepted, without anything that identifies a
+/// person.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Failure(RelayOutcome);
 
@@ -33,17 +34,19 @@ impl Failure {
 
     /// Returns the outcome of a step: the relay's reply, or the lack of one.
     pub(super) fn of_step(step: Step, err: &Error) -> Self {
-        let why = format!("{}: {}", step.name(), plain(err));
+        let why = format!("{}: {}", step.name(), redacted_reply(err));
         Self(match step {
             Step::Entry | Step::Sender => RelayOutcome::Away(why),
-            Step::Recipient | Step::Content if wants_to_know_us(err) => RelayOutcome::Away(why),
+            Step::Recipient | Step::Content if requires_authentication(err) => {
+                RelayOutcome::Away(why)
+            }
             Step::Recipient | Step::Content if err.is_permanent() => RelayOutcome::Refused(why),
             Step::Recipient | Step::Content => RelayOutcome::TryLater(why),
         })
     }
 
     /// It has not said anything in time.
-    pub(super) fn silent(limit: Duration) -> Self {
+    pub(super) fn timeout(limit: Duration) -> Self {
         Self(RelayOutcome::Away(format!(
             "the relay did not answer within {} ms",
             limit.as_millis()
@@ -51,7 +54,7 @@ impl Failure {
     }
 
     /// There is none.
-    pub(super) fn unset() -> Self {
+    pub(super) fn not_configured() -> Self {
         Self(RelayOutcome::Away("no relay is set".to_owned()))
     }
 
@@ -61,7 +64,7 @@ impl Failure {
     }
 
     /// The mail's address has letters that the relay does not know.
-    pub(super) fn foreign_letters() -> Self {
+    pub(super) fn unsupported_address() -> Self {
         Self(RelayOutcome::Refused("the relay takes only addresses of plain letters".to_owned()))
     }
 
@@ -82,14 +85,15 @@ impl Step {
     }
 }
 
-/// Returns whether it only says now that it wanted a name and a password first.
-fn wants_to_know_us(err: &Error) -> bool {
+/// Returns whether the relay only now reports that it requires a user name and
+/// password.
+fn requires_authentication(err: &Error) -> bool {
     let codes = ["530", "534", "535", "538"];
     err.status().is_some_and(|it| codes.contains(&&*it.to_string()))
 }
 
 /// Returns a relay's reply without possible addresses and links.
-fn plain(err: &Error) -> String {
+fn redacted_reply(err: &Error) -> String {
     let text = err.to_string();
     let names = |word: &str| word.contains(['@', '/', '=', '%', '<', '>']);
     let words = text.split(|it: char| it.is_whitespace() || it.is_control());

@@ -2,13 +2,13 @@
 
 use pia_mail::MailSettings;
 use pia_outbox::{Relay as _, RelayOutcome, RenderedMail};
-use pia_testkit::relay::Relay;
+use pia_testkit::relay::FakeRelay;
 
 use crate::scene::{mail, send, settings, smtp};
 
 #[tokio::test]
 async fn a_mail_arrives_as_it_was_written() {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
     let written = mail("ada@example.org");
 
     let sent = smtp(settings(&relay)).send(&written).await;
@@ -30,7 +30,7 @@ async fn a_mail_arrives_as_it_was_written() {
 
 #[tokio::test]
 async fn a_mail_that_is_sent_again_is_the_very_same() {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
     let (smtp, written) = (smtp(settings(&relay)), mail("ada@example.org"));
 
     smtp.send(&written).await;
@@ -44,7 +44,7 @@ async fn a_mail_that_is_sent_again_is_the_very_same() {
 
 #[tokio::test]
 async fn no_header_can_be_made_by_what_a_mail_says() {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
     let mut written = mail("ada@example.org");
     written.rendition.subject = "Hello\r\nBcc: eve@example.org\r\n\r\nbody".to_owned();
     let named =
@@ -61,7 +61,7 @@ async fn no_header_can_be_made_by_what_a_mail_says() {
 
 #[tokio::test]
 async fn what_is_no_address_goes_nowhere() {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
     let smtp = smtp(settings(&relay));
 
     for to in ["", "ada", "ada@example.org>\r\nRCPT TO:<eve@example.org", "a@b, c@d", "ada@"] {
@@ -74,7 +74,7 @@ async fn what_is_no_address_goes_nowhere() {
 
 #[tokio::test]
 async fn a_relay_of_plain_letters_gets_no_other_addresses() {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
 
     let sent = smtp(settings(&relay)).send(&mail("jürgen@example.org")).await;
 
@@ -86,7 +86,7 @@ async fn a_relay_of_plain_letters_gets_no_other_addresses() {
 
 #[tokio::test]
 async fn a_domain_in_another_script_is_one_that_any_relay_takes() {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
     let from = "pia@bücher.example".parse().unwrap();
 
     let smtp = smtp(MailSettings { from, ..settings(&relay) });

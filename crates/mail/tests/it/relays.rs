@@ -5,13 +5,13 @@ use std::time::Duration;
 use pia_kernel::LiveSetting;
 use pia_mail::{MailSettings, SmtpRelay};
 use pia_outbox::{Relay as _, RelayOutcome};
-use pia_testkit::relay::{Behaviour, Relay};
+use pia_testkit::relay::{Behaviour, FakeRelay};
 
 use crate::scene::{away, credentials, mail, send, settings, smtp};
 
 #[tokio::test]
 async fn mails_go_over_one_connection_until_there_are_no_more() {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
     let smtp = smtp(settings(&relay));
 
     for _ in 0..5 {
@@ -26,11 +26,11 @@ async fn mails_go_over_one_connection_until_there_are_no_more() {
 
 #[tokio::test]
 async fn a_connection_that_ended_while_it_idled_is_replaced() {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
     let (port, smtp) = (relay.port, smtp(settings(&relay)));
     smtp.send(&mail("ada@example.org")).await;
     relay.stop().await;
-    let relay = Relay::that(Behaviour { port, ..Behaviour::default() }).await;
+    let relay = FakeRelay::that(Behaviour { port, ..Behaviour::default() }).await;
 
     let sent = smtp.send(&mail("ada@example.org")).await;
 
@@ -40,7 +40,7 @@ async fn a_connection_that_ended_while_it_idled_is_replaced() {
 
 #[tokio::test]
 async fn a_relay_that_puts_a_mail_off_takes_it_later() {
-    let relay = Relay::that(Behaviour { defer: 2, ..Behaviour::default() }).await;
+    let relay = FakeRelay::that(Behaviour { defer: 2, ..Behaviour::default() }).await;
     let smtp = smtp(settings(&relay));
 
     let mut all = Vec::new();
@@ -57,7 +57,7 @@ async fn a_relay_that_puts_a_mail_off_takes_it_later() {
 
 #[tokio::test]
 async fn what_a_relay_says_of_an_address_is_kept_without_it() {
-    let relay = Relay::that(Behaviour { refuse: true, ..Behaviour::default() }).await;
+    let relay = FakeRelay::that(Behaviour { refuse: true, ..Behaviour::default() }).await;
 
     let sent = send(settings(&relay)).await;
 
@@ -68,7 +68,7 @@ async fn what_a_relay_says_of_an_address_is_kept_without_it() {
 
 #[tokio::test]
 async fn a_relay_that_takes_nothing_from_us_refuses_no_mail() {
-    let relay = Relay::that(Behaviour { refuse_sender: true, ..Behaviour::default() }).await;
+    let relay = FakeRelay::that(Behaviour { refuse_sender: true, ..Behaviour::default() }).await;
 
     let why = away(send(settings(&relay)).await);
 
@@ -80,7 +80,7 @@ async fn a_relay_that_takes_nothing_from_us_refuses_no_mail() {
 
 #[tokio::test]
 async fn a_relay_that_hangs_up_half_way_gets_the_mail_again() {
-    let relay = Relay::that(Behaviour { drop: 1, ..Behaviour::default() }).await;
+    let relay = FakeRelay::that(Behaviour { drop: 1, ..Behaviour::default() }).await;
     let smtp = smtp(settings(&relay));
 
     let first = smtp.send(&mail("ada@example.org")).await;
@@ -93,7 +93,7 @@ async fn a_relay_that_hangs_up_half_way_gets_the_mail_again() {
 
 #[tokio::test]
 async fn a_relay_that_never_answers_is_not_waited_for() {
-    let relay = Relay::that(Behaviour { silent: true, ..Behaviour::default() }).await;
+    let relay = FakeRelay::that(Behaviour { silent: true, ..Behaviour::default() }).await;
     let hasty = MailSettings { timeout: Duration::from_millis(200), ..settings(&relay) };
 
     let why = away(send(hasty).await);
@@ -103,7 +103,7 @@ async fn a_relay_that_never_answers_is_not_waited_for() {
 
 #[tokio::test]
 async fn a_relay_that_is_not_there_is_away() {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
     let gone = settings(&relay);
     relay.stop().await;
 
@@ -123,7 +123,7 @@ async fn without_a_relay_nothing_is_sent() {
 
 #[tokio::test]
 async fn another_relay_serves_as_soon_as_it_is_set() {
-    let [first, second] = [Relay::start().await, Relay::start().await];
+    let [first, second] = [FakeRelay::start().await, FakeRelay::start().await];
     let live = LiveSetting::new(Some(settings(&first)));
     let smtp = SmtpRelay::new(live.clone(), "pia.example");
 
@@ -138,7 +138,7 @@ async fn another_relay_serves_as_soon_as_it_is_set() {
 #[tokio::test]
 async fn a_relay_that_asks_for_it_is_told_who_we_are() {
     let asking = Behaviour { user: Some(("pia", "right")), ..Behaviour::default() };
-    let relay = Relay::that(asking).await;
+    let relay = FakeRelay::that(asking).await;
     let with =
         |password| MailSettings { credentials: Some(credentials(password)), ..settings(&relay) };
 
@@ -160,7 +160,7 @@ async fn a_relay_is_greeted_with_the_name_under_which_the_server_is_known() {
         ("192.0.2.1", "[192.0.2.1]"),
         ("[2001:db8::1]", "[IPv6:2001:db8::1]"),
     ] {
-        let relay = Relay::start().await;
+        let relay = FakeRelay::start().await;
         let smtp = SmtpRelay::new(LiveSetting::new(Some(settings(&relay))), host);
 
         assert_eq!(smtp.send(&mail("ada@example.org")).await, RelayOutcome::Taken);

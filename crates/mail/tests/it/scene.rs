@@ -5,9 +5,9 @@ use std::time::Duration;
 use pia_kernel::{LiveSetting, MailId, Secret, Timestamp};
 use pia_mail::{MailSettings, Security, SmtpRelay};
 use pia_outbox::{EmailContent, Relay as _, RelayOutcome, RenderedMail};
-use pia_testkit::relay::Relay;
+use pia_testkit::relay::FakeRelay;
 
-pub(crate) fn settings(relay: &Relay) -> MailSettings {
+pub(crate) fn settings(relay: &FakeRelay) -> MailSettings {
     MailSettings {
         host: relay.host().parse().unwrap(),
         port: relay.port,
@@ -43,7 +43,7 @@ pub(crate) async fn send(settings: MailSettings) -> RelayOutcome {
     smtp(settings).send(&mail("ada@example.org")).await
 }
 
-/// Returns the reason why the relay is of no use.
+/// Returns the reason why the relay is unusable; panics on any other outcome.
 pub(crate) fn away(sent: RelayOutcome) -> String {
     match sent {
         RelayOutcome::Away(why) => why,

@@ -2,15 +2,15 @@
 
 use pia_mail::{MailSettings, Security};
 use pia_outbox::RelayOutcome;
-use pia_testkit::relay::{Behaviour, Relay, RelayTls};
+use pia_testkit::relay::{Behaviour, FakeRelay, RelayTls};
 
 use crate::scene::{away, credentials, send, settings};
 
-async fn speaking(tls: RelayTls) -> Relay {
-    Relay::that(Behaviour { tls, user: Some(("pia", "right")), ..Behaviour::default() }).await
+async fn speaking(tls: RelayTls) -> FakeRelay {
+    FakeRelay::that(Behaviour { tls, user: Some(("pia", "right")), ..Behaviour::default() }).await
 }
 
-fn trusting(relay: &Relay, security: Security) -> MailSettings {
+fn trusting(relay: &FakeRelay, security: Security) -> MailSettings {
     MailSettings {
         security,
         credentials: Some(credentials("right")),

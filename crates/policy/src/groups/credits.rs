@@ -39,7 +39,7 @@ impl CreditLimit {
 
 /// Spending limits, in whole credits; 0 is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Credits {
+pub struct SpendingLimits {
     /// See [`CreditLimit::Hourly`].
     pub hourly: i64,
     /// See [`CreditLimit::Daily`].
@@ -50,12 +50,12 @@ pub struct Credits {
     pub group_daily: i64,
     /// See [`CreditLimit::GroupWeekly`].
     pub group_weekly: i64,
-    /// True if what members left of last week's allowances is there for all
-    /// this week.
+    /// True if the unused part of the members' allowances of last week is
+    /// available to all members this week.
     pub pool: bool,
 }
 
-impl Credits {
+impl SpendingLimits {
     /// Returns the amount of a limit; 0 is no limit.
     pub fn amount(&self, limit: CreditLimit) -> i64 {
         match limit {

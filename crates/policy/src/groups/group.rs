@@ -1,8 +1,8 @@
 //! A group, and what it may be called.
 
-use pia_kernel::{GroupId, Timestamp, characters};
+use pia_kernel::{GroupId, Timestamp, utf16_len};
 
-/// Number of characters a name may have.
+/// Maximum length of a name in characters.
 const MAX_NAME_CHARS: usize = 100;
 
 /// People with something in common.
@@ -12,9 +12,9 @@ pub struct Group {
     pub id: GroupId,
     /// Name of the group.
     pub name: GroupName,
-    /// True if new accounts are in it.
+    /// True if new accounts are members of it.
     pub is_default: bool,
-    /// Time at which it was made.
+    /// Time of its creation.
     pub created_at: Timestamp,
 }
 
@@ -23,7 +23,7 @@ pub struct Group {
 pub struct GroupEntry {
     /// The group.
     pub group: Group,
-    /// Number of accounts that are in it, those that are deactivated too.
+    /// Number of accounts in it, including deactivated ones.
     pub members: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct GroupEntry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupName(String);
 
-/// Reasons why a group cannot be called so.
+/// Errors that make a group name invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// There is nothing to read.
@@ -52,7 +52,7 @@ impl GroupName {
         if name.is_empty() {
             return Err(NameError::Empty);
         }
-        if characters(name) > MAX_NAME_CHARS {
+        if utf16_len(name) > MAX_NAME_CHARS {
             return Err(NameError::TooLong);
         }
         if name.chars().any(char::is_control) {

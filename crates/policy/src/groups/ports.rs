@@ -6,7 +6,7 @@ use pia_kernel::{GroupId, SideEffects, Unavailable, UserId};
 use super::group::{Group, GroupEntry, GroupName};
 use super::settings::{GroupSettings, SettingChange, SettingsError};
 
-/// Outcome of making a group.
+/// Outcome of creating a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupAdded {
     /// It is there.
@@ -15,7 +15,7 @@ pub enum GroupAdded {
     NameTaken,
 }
 
-/// Outcome of calling a group otherwise.
+/// Outcome of renaming a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupRenamed {
     /// It is called so, now or from before.
@@ -26,7 +26,7 @@ pub enum GroupRenamed {
     NameTaken,
 }
 
-/// Outcome of taking a group away.
+/// Outcome of deleting a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupRemoved {
     /// It is gone.
@@ -50,9 +50,9 @@ pub enum SettingsChanged {
     Refused(SettingsError),
 }
 
-/// Outcome of putting somebody into a group.
+/// Outcome of moving a user to a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MemberPut {
+pub enum MemberMoved {
     /// They are in it, now or from before.
     Done,
     /// There is no such group.
@@ -113,7 +113,7 @@ pub trait GroupStore: Send + Sync {
         user: UserId,
         group: GroupId,
         effects: SideEffects,
-    ) -> Result<MemberPut, Unavailable>;
+    ) -> Result<MemberMoved, Unavailable>;
 }
 
 /// Whoever remembers groups and who is in them, and must forget at once what

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use pia_kernel::characters;
+use pia_kernel::utf16_len;
 
-use super::credits::{CreditLimit, Credits};
+use super::credits::{CreditLimit, SpendingLimits};
 use super::quota::Quota;
 
 /// No limit is larger: so much can still be counted and added up in whole
@@ -12,9 +12,9 @@ use super::quota::Quota;
 pub const MAX_LIMIT: i64 = 1_000_000_000_000;
 /// The modes for which a group may name a catalogue entry.
 pub const MODES: [&str; 3] = ["Optimize", "Assistant", "Research"];
-/// Number of characters the name of a persona's type may have.
+/// Maximum length of a persona type's name in characters.
 const MAX_TYPE_CHARS: usize = 50;
-/// Number of characters the id of a catalogue entry may have.
+/// Maximum length of a catalogue entry's id in characters.
 const MAX_ENTRY_CHARS: usize = 100;
 const MAX_TYPES: usize = 100;
 const MAX_MODELS: usize = 200;
@@ -25,7 +25,7 @@ pub struct GroupSettings {
     /// The quotas that it sets itself; each other is the default.
     pub quotas: BTreeMap<Quota, i64>,
     /// Spending limits.
-    pub credits: Credits,
+    pub credits: SpendingLimits,
     /// Catalogue entry that serves a mode (`ModeProviderIds`); the modes as
     /// [`MODES`] spells them.
     pub modes: BTreeMap<String, String>,
@@ -43,7 +43,7 @@ pub enum SettingChange {
     Quota(Quota, Option<i64>),
     /// Changes a spending limit.
     Credits(CreditLimit, Option<i64>),
-    /// True if what is left of a week is shared in the next.
+    /// Sharing of the unused part of a week's allowances in the next week.
     Pool(bool),
     /// Changes the catalogue entry that serves a mode.
     Mode(String, Option<String>),
@@ -53,7 +53,7 @@ pub enum SettingChange {
     Models(Vec<String>),
 }
 
-/// Reasons why a group cannot be set so.
+/// Errors that make a group's settings invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// A limit is out of its range.
@@ -99,10 +99,10 @@ impl GroupSettings {
     fn apply(&mut self, change: &SettingChange) -> Result<(), SettingsError> {
         match change {
             SettingChange::Quota(quota, limit) => {
-                put(&mut self.quotas, *quota, limit.map(bounded).transpose()?);
+                put(&mut self.quotas, *quota, limit.map(check_bounds).transpose()?);
             }
             SettingChange::Credits(limit, to) => {
-                self.credits.set(*limit, bounded(to.unwrap_or_default())?);
+                self.credits.set(*limit, check_bounds(to.unwrap_or_default())?);
             }
             SettingChange::Pool(pool) => self.credits.pool = *pool,
             SettingChange::Mode(mode, entry) => {
@@ -111,7 +111,7 @@ impl GroupSettings {
                 put(&mut self.modes, mode, entry.as_deref().map(entry_id).transpose()?);
             }
             SettingChange::PersonaType(of, entry) => {
-                let of = legible(of, MAX_TYPE_CHARS).ok_or(SettingsError::PersonaType)?;
+                let of = trim_legible(of, MAX_TYPE_CHARS).ok_or(SettingsError::PersonaType)?;
                 let entry = entry.as_deref().map(entry_id).transpose()?;
                 put(&mut self.persona_types, of.to_lowercase(), entry);
             }
@@ -140,22 +140,22 @@ fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
     }
 }
 
-fn bounded(limit: i64) -> Result<i64, SettingsError> {
+fn check_bounds(limit: i64) -> Result<i64, SettingsError> {
     let there = (0..=MAX_LIMIT).contains(&limit);
     if there { Ok(limit) } else { Err(SettingsError::Limit) }
 }
 
 fn entry_id(id: &str) -> Result<String, SettingsError> {
-    Ok(legible(id, MAX_ENTRY_CHARS).ok_or(SettingsError::Entry)?.to_owned())
+    Ok(trim_legible(id, MAX_ENTRY_CHARS).ok_or(SettingsError::Entry)?.to_owned())
 }
 
 /// Trimmed, if it then is neither empty nor too long and has no control
 /// characters.
-fn legible(text: &str, longest: usize) -> Option<&str> {
+fn trim_legible(text: &str, longest: usize) -> Option<&str> {
     let text = text.trim();
     let good = !text.is_empty()
-        && characters(text) <= longest
-        && characters(&text.to_lowercase()) <= longest
+        && utf16_len(text) <= longest
+        && utf16_len(&text.to_lowercase()) <= longest
         && !text.chars().any(char::is_control);
     good.then_some(text)
 }

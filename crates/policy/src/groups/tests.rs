@@ -101,7 +101,7 @@ async fn whoever_remembers_a_member_hears_that_they_moved() {
                 && entry.action == "Group.MemberAdded"
         })
         .once()
-        .returning(|_, _, _| Ok(MemberPut::Done));
+        .returning(|_, _, _| Ok(MemberMoved::Done));
     let mut watch = MockGroupWatch::new();
     watch.expect_member_moved().withf(move |it| *it == user).once().return_const(());
 
@@ -123,8 +123,8 @@ async fn what_the_store_could_not_do_is_told() {
         .once()
         .returning(|_, _, _| Ok(SettingsChanged::Refused(SettingsError::TooManyTypes)));
     store.expect_change().returning(|_, _, _| Ok(SettingsChanged::Unknown));
-    store.expect_put().once().returning(|_, _, _| Ok(MemberPut::UnknownGroup));
-    store.expect_put().returning(|_, _, _| Ok(MemberPut::UnknownAccount));
+    store.expect_put().once().returning(|_, _, _| Ok(MemberMoved::UnknownGroup));
+    store.expect_put().returning(|_, _, _| Ok(MemberMoved::UnknownAccount));
     let mut watch = MockGroupWatch::new();
     watch.expect_group_changed().return_const(());
     watch.expect_member_moved().return_const(());

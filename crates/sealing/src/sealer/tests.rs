@@ -96,9 +96,9 @@ async fn any_flipped_bit_is_found() {
         let refused = sealer.open(ada(), PLACE, &changed).await.unwrap_err();
 
         let found = match bit / 8 {
-            0 => matches!(refused, OpenError::Malformed),
-            1..HEADER_LEN => matches!(refused, OpenError::OtherKey(_)),
-            _ => matches!(refused, OpenError::Forged),
+            0 => matches!(refused, UnsealError::Malformed),
+            1..HEADER_LEN => matches!(refused, UnsealError::OtherKey(_)),
+            _ => matches!(refused, UnsealError::Forged),
         };
         assert!(found, "bit {bit}: {refused}");
     }
@@ -112,7 +112,7 @@ async fn what_is_cut_off_is_refused_at_any_length() {
     for length in 0..sealed.len() {
         let refused = sealer.open(ada(), PLACE, &sealed[..length]).await;
 
-        assert!(matches!(refused, Err(OpenError::Malformed | OpenError::Forged)), "{length}");
+        assert!(matches!(refused, Err(UnsealError::Malformed | UnsealError::Forged)), "{length}");
     }
 }
 
@@ -132,7 +132,7 @@ async fn it_opens_neither_for_another_person_nor_in_another_place() {
     for (person, place) in elsewhere {
         let refused = sealer.open(person, place, &sealed).await;
 
-        assert!(matches!(refused, Err(OpenError::Forged)), "{place:?}");
+        assert!(matches!(refused, Err(UnsealError::Forged)), "{place:?}");
     }
 }
 
@@ -149,7 +149,7 @@ async fn what_the_previous_key_sealed_is_opened_and_new_values_are_under_the_cur
     let only_new = sealer(&salts, 2, None);
     assert_eq!(only_new.open(ada(), PLACE, &new).await.unwrap().expose(), PLAIN);
     let lost = only_new.open(ada(), PLACE, &old).await;
-    assert!(matches!(lost, Err(OpenError::OtherKey(id)) if id == keys(1, None).current_id()));
+    assert!(matches!(lost, Err(UnsealError::OtherKey(id)) if id == keys(1, None).current_id()));
 }
 
 #[tokio::test]
@@ -163,8 +163,8 @@ async fn without_the_salt_all_of_a_person_is_lost_even_if_another_is_made() {
     sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
     let replaced = sealer.open(ada(), PLACE, &sealed).await;
 
-    assert!(matches!(gone, Err(OpenError::Shredded)));
-    assert!(matches!(replaced, Err(OpenError::Forged)));
+    assert!(matches!(gone, Err(UnsealError::Shredded)));
+    assert!(matches!(replaced, Err(UnsealError::Forged)));
 }
 
 #[test]
@@ -190,7 +190,7 @@ async fn keys_derived_once_seal_and_open_what_the_sealer_does() {
     assert_eq!(sealer.open(ada(), PLACE, &theirs).await.unwrap().expose(), PLAIN);
     assert_eq!(seal.open(PLACE, &ours).unwrap().expose(), PLAIN);
     let elsewhere = SealContext { row: b"another row", ..PLACE };
-    assert!(matches!(seal.open(elsewhere, &theirs), Err(OpenError::Forged)));
+    assert!(matches!(seal.open(elsewhere, &theirs), Err(UnsealError::Forged)));
 }
 
 #[tokio::test]
@@ -203,9 +203,9 @@ async fn what_is_long_is_opened_where_it_is() {
     let forged = seal.open_long(elsewhere, sealed.clone());
     let other = other.open_long(PLACE, sealed.clone());
 
-    assert!(matches!(forged, Err(OpenError::Forged)));
-    assert!(matches!(other, Err(OpenError::OtherKey(_))));
-    assert!(matches!(seal.open_long(PLACE, sealed[..20].to_vec()), Err(OpenError::Malformed)));
+    assert!(matches!(forged, Err(UnsealError::Forged)));
+    assert!(matches!(other, Err(UnsealError::OtherKey(_))));
+    assert!(matches!(seal.open_long(PLACE, sealed[..20].to_vec()), Err(UnsealError::Malformed)));
     assert_eq!(seal.open_long(PLACE, sealed).unwrap().expose(), PLAIN);
 }
 
@@ -218,7 +218,7 @@ async fn keys_derived_once_open_what_the_previous_key_sealed() {
     let new = sealer(&salts, 2, None).seal_for(ada()).await.unwrap().unwrap();
 
     assert_eq!(both.open(PLACE, &old).unwrap().expose(), PLAIN);
-    assert!(matches!(new.open(PLACE, &old), Err(OpenError::OtherKey(_))));
+    assert!(matches!(new.open(PLACE, &old), Err(UnsealError::OtherKey(_))));
 }
 
 #[tokio::test]

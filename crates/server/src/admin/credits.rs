@@ -8,17 +8,17 @@ use pia_policy::GroupError;
 use pia_storage::Database;
 use pia_storage_assistant::SqlCreditStore;
 
-use super::groups::GroupDesk;
+use super::groups::GroupServices;
 use super::{AdminError, line};
 use crate::config::CreditsCommand;
 
 /// Services that administer budgets, without a server around them.
-pub(super) struct CreditDesk {
+pub(super) struct CreditServices {
     bank: SqlCreditStore,
     clock: Arc<dyn Clock>,
 }
 
-impl CreditDesk {
+impl CreditServices {
     pub(super) fn open(db: &Database, clock: &Arc<dyn Clock>) -> Self {
         let weeks = LiveSetting::new(Weeks::default());
         Self {
@@ -30,7 +30,7 @@ impl CreditDesk {
     /// Does it, and answers what is to be told of it.
     pub(super) async fn run(
         &self,
-        groups: &GroupDesk,
+        groups: &GroupServices,
         command: CreditsCommand,
     ) -> Result<String, AdminError> {
         match command {
@@ -40,7 +40,7 @@ impl CreditDesk {
     }
 
     async fn check(&self) -> Result<String, AdminError> {
-        let mismatches = self.bank.check().await?;
+        let mismatches = self.bank.find_mismatches().await?;
         if mismatches.is_empty() {
             return Ok("What is reserved is what open calls may spend.\n".to_owned());
         }
@@ -53,7 +53,7 @@ impl CreditDesk {
 
     async fn top_up(
         &self,
-        groups: &GroupDesk,
+        groups: &GroupServices,
         group: &str,
         credits: i64,
     ) -> Result<String, AdminError> {

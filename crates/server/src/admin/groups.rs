@@ -15,14 +15,14 @@ use crate::compose::GroupPolicy;
 use crate::config::{GroupCommand, ListedEntries};
 
 /// Services that administer groups, without a server around them.
-pub(super) struct GroupDesk {
+pub(super) struct GroupServices {
     groups: Groups,
     licence: LiveSetting<LicenceState>,
     clock: Arc<dyn Clock>,
     catalogue: ListedEntries,
 }
 
-impl GroupDesk {
+impl GroupServices {
     pub(super) fn open(
         db: &Database,
         standings: &CallerCache,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pia_assistant::{CreditLimits, GroupRules, Mode, Rules};
 use pia_kernel::{Clock, GroupId, LiveSetting, Timestamp, Unavailable};
-use pia_policy::{Credits, GroupSettings, GroupStore};
+use pia_policy::{GroupSettings, GroupStore, SpendingLimits};
 use tokio::runtime::Handle;
 
 /// Maximum age of a cached entry.
@@ -25,11 +25,11 @@ pub(crate) struct RulesOfGroups {
     runtime: Handle,
     /// Duration for which the store is waited for.
     limit: Duration,
-    copies: Mutex<Copies>,
+    copies: Mutex<GroupCaches>,
 }
 
 #[derive(Default)]
-struct Copies {
+struct GroupCaches {
     /// Number of times that something was forgotten: a read that began before
     /// does not count after.
     forgotten: u64,
@@ -66,7 +66,7 @@ impl RulesOfGroups {
         copies.of.get(&group).filter(|it| it.is_fresh(now)).map(|it| Arc::clone(&it.rules))
     }
 
-    fn copies(&self) -> MutexGuard<'_, Copies> {
+    fn copies(&self) -> MutexGuard<'_, GroupCaches> {
         // Nothing panics while it holds the lock: what a poisoned one guards is
         // whole.
         self.copies.lock().unwrap_or_else(PoisonError::into_inner)
@@ -117,7 +117,7 @@ impl Copy {
 
 fn rules(settings: GroupSettings, free: bool) -> GroupRules {
     let GroupSettings { quotas: _, credits, modes, persona_types, models } = settings;
-    let Credits { hourly, daily, weekly, group_daily, group_weekly, pool } = credits;
+    let SpendingLimits { hourly, daily, weekly, group_daily, group_weekly, pool } = credits;
     let modes = modes.into_iter();
     GroupRules {
         modes: modes.filter_map(|(mode, entry)| Some((Mode::named(&mode)?, entry))).collect(),
@@ -145,7 +145,7 @@ mod tests {
         let looks = std::sync::atomic::AtomicI64::new(0);
         store.expect_settings().returning(move |_| {
             let look = looks.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-            let credits = Credits { hourly: look + 1, ..Credits::default() };
+            let credits = SpendingLimits { hourly: look + 1, ..SpendingLimits::default() };
             Ok(Some(GroupSettings { credits, ..GroupSettings::default() }))
         });
         store
@@ -209,8 +209,14 @@ mod tests {
             SettingChange::Pool(true),
         ];
         let settings = GroupSettings::default().with(&modes).unwrap().with(&others).unwrap();
-        let credits =
-            Credits { hourly: 1, daily: 2, weekly: 3, group_daily: 4, group_weekly: 5, pool: true };
+        let credits = SpendingLimits {
+            hourly: 1,
+            daily: 2,
+            weekly: 3,
+            group_daily: 4,
+            group_weekly: 5,
+            pool: true,
+        };
         let settings = GroupSettings { credits, ..settings };
         let mut store = MockGroupStore::new();
         store.expect_settings().returning(move |_| Ok(Some(settings.clone())));

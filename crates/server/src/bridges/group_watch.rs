@@ -30,7 +30,7 @@ mod tests {
 
     use pia_identity::{CallerState, MockAccountStore, SessionRef};
     use pia_kernel::{Clock, LiveSetting, SessionId, SystemClock};
-    use pia_policy::{GroupSettings, MemberPut, MockGroupStore, SettingChange, SettingsChanged};
+    use pia_policy::{GroupSettings, MemberMoved, MockGroupStore, SettingChange, SettingsChanged};
 
     use super::*;
     use crate::compose::GroupPolicy;
@@ -45,7 +45,7 @@ mod tests {
         let mut store = MockGroupStore::new();
         store.expect_settings().times(2).returning(|_| Ok(Some(GroupSettings::default())));
         store.expect_change().returning(|_, _, _| Ok(SettingsChanged::Unknown));
-        store.expect_put().returning(|_, _, _| Ok(MemberPut::Done));
+        store.expect_put().returning(|_, _, _| Ok(MemberMoved::Done));
         let free = LiveSetting::new(GroupId::generate());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let policy =

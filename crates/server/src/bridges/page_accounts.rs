@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pia_console::{
-    AccountDesk, Applicant, Joined, LinkAsked, NewPassword, PasswordReset, RequestedLetter,
-    Verified,
+    AccountService, EmailRequestResult, NewPassword, PasswordResetResult, RegistrationInput,
+    RegistrationResult, RequestedEmail, VerificationResult,
 };
 use pia_identity::{
-    Joined as Registered, MailedError, NewPerson, PasswordResets, RegisterError, Registration,
-    RegistrationRules, ResetError, Verification, VerifyError,
+    EmailTokenError, PasswordResets, RegisterError, Registration, RegistrationForm,
+    RegistrationOutcome as Registered, RegistrationRules, ResetError, Verification, VerifyError,
 };
 use pia_kernel::{LiveSetting, Secret, Unavailable, UserId};
 
@@ -22,55 +22,67 @@ pub(crate) struct PageAccounts {
 }
 
 #[async_trait]
-impl AccountDesk for PageAccounts {
+impl AccountService for PageAccounts {
     fn rules(&self) -> Arc<RegistrationRules> {
         self.rules.get()
     }
 
-    async fn register(&self, applicant: Applicant) -> Result<Joined, Unavailable> {
+    async fn register(
+        &self,
+        applicant: RegistrationInput,
+    ) -> Result<RegistrationResult, Unavailable> {
         match self.registration.register(person(applicant)).await {
-            Ok(Registered::Made(_)) => Ok(Joined::Made),
-            Ok(Registered::Written) => Ok(Joined::Mailed),
-            Err(RegisterError::Invalid(violations)) => Ok(Joined::Invalid(violations)),
-            Err(RegisterError::Closed | RegisterError::Suspended) => Ok(Joined::Closed),
-            Err(RegisterError::EmailTaken) => Ok(Joined::EmailTaken),
-            Err(RegisterError::SeatsTaken { .. }) => Ok(Joined::SeatsTaken),
+            Ok(Registered::Made(_)) => Ok(RegistrationResult::Made),
+            Ok(Registered::Written) => Ok(RegistrationResult::Mailed),
+            Err(RegisterError::Invalid(violations)) => Ok(RegistrationResult::Invalid(violations)),
+            Err(RegisterError::Closed | RegisterError::Suspended) => Ok(RegistrationResult::Closed),
+            Err(RegisterError::EmailTaken) => Ok(RegistrationResult::EmailTaken),
+            Err(RegisterError::SeatsTaken { .. }) => Ok(RegistrationResult::SeatsTaken),
             Err(RegisterError::Unavailable(err)) => Err(err),
         }
     }
 
-    async fn verify(&self, user: UserId, token: Secret<String>) -> Result<Verified, Unavailable> {
+    async fn verify(
+        &self,
+        user: UserId,
+        token: Secret<String>,
+    ) -> Result<VerificationResult, Unavailable> {
         match self.verification.redeem(user, &token).await {
-            Ok(()) => Ok(Verified::Now),
-            Err(VerifyError::Invalid) => Ok(Verified::Invalid),
+            Ok(()) => Ok(VerificationResult::Now),
+            Err(VerifyError::Invalid) => Ok(VerificationResult::Invalid),
             Err(VerifyError::Unavailable(err)) => Err(err),
         }
     }
 
-    async fn mail(&self, letter: RequestedLetter, email: String) -> Result<LinkAsked, Unavailable> {
+    async fn mail(
+        &self,
+        letter: RequestedEmail,
+        email: String,
+    ) -> Result<EmailRequestResult, Unavailable> {
         let mailed = match letter {
-            RequestedLetter::PasswordReset => self.resets.request(&email).await,
-            RequestedLetter::Verification => self.verification.resend(&email).await,
+            RequestedEmail::PasswordReset => self.resets.request(&email).await,
+            RequestedEmail::Verification => self.verification.resend(&email).await,
         };
         match mailed {
-            Ok(()) => Ok(LinkAsked::Mailed),
-            Err(MailedError::NotConfigured) => Ok(LinkAsked::NoMail),
-            Err(MailedError::Unavailable(err)) => Err(err),
+            Ok(()) => Ok(EmailRequestResult::Mailed),
+            Err(EmailTokenError::NotConfigured) => Ok(EmailRequestResult::NoMail),
+            Err(EmailTokenError::Unavailable(err)) => Err(err),
         }
     }
 
-    async fn reset(&self, new: NewPassword) -> Result<PasswordReset, Unavailable> {
+    async fn reset(&self, new: NewPassword) -> Result<PasswordResetResult, Unavailable> {
         let NewPassword { email, token, password, device } = new;
         match self.resets.reset(&email, &token, password, &device).await {
-            Ok(()) => Ok(PasswordReset::Done),
-            Err(ResetError::Invalid(violations)) => Ok(PasswordReset::Refused(violations)),
-            Err(ResetError::InvalidToken) => Ok(PasswordReset::Invalid),
+            Ok(()) => Ok(PasswordResetResult::Done),
+            Err(ResetError::Invalid(violations)) => Ok(PasswordResetResult::Refused(violations)),
+            Err(ResetError::InvalidToken) => Ok(PasswordResetResult::Invalid),
             Err(ResetError::Unavailable(err)) => Err(err),
         }
     }
 }
 
-fn person(applicant: Applicant) -> NewPerson {
-    let Applicant { email, password, display_name, customer, company_name, invitation } = applicant;
-    NewPerson { email, password, display_name, customer, company_name, invitation }
+fn person(applicant: RegistrationInput) -> RegistrationForm {
+    let RegistrationInput { email, password, display_name, customer, company_name, invitation } =
+        applicant;
+    RegistrationForm { email, password, display_name, customer, company_name, invitation }
 }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use pia_assistant::{
-    CreditSettings, Gateway, NoPersonas, Rules, Tokens, Unguarded, UpstreamLimiter,
+    CreditSettings, Gateway, NoPersonas, Rules, TokenCounter, Unguarded, UpstreamLimiter,
 };
 use pia_http::AiApi;
 use pia_kernel::{Clock, LiveSetting};
 use pia_storage_assistant::{Counts, SqlCreditStore};
-use pia_upstream::{CapNames, Limits, O200k, Sampling, SetupError, Tls, TokioWaits, Upstream};
+use pia_upstream::{
+    CapNames, O200k, Sampling, Tls, TokioWaits, Upstream, UpstreamLimits, UpstreamSetupError,
+};
 use pia_web::Metrics;
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +21,7 @@ use crate::config::{Config, LiveConfig};
 #[derive(Clone)]
 pub struct AiFactory {
     gateway: Gateway,
-    limits: LiveSetting<Limits>,
+    limits: LiveSetting<UpstreamLimits>,
     tls: Tls,
     caps: Arc<CapNames>,
     sampling: Arc<Sampling>,
@@ -27,7 +29,7 @@ pub struct AiFactory {
 
 impl AiFactory {
     /// The use cases of the worker that this is called on.
-    pub fn on_worker(&self) -> Result<AiApi, SetupError> {
+    pub fn on_worker(&self) -> Result<AiApi, UpstreamSetupError> {
         let upstream = Upstream::new(self.limits.clone(), &self.tls)?;
         let upstream = upstream.with_cap_names(Arc::clone(&self.caps));
         let upstream = Arc::new(upstream.with_sampling(Arc::clone(&self.sampling)));
@@ -54,18 +56,18 @@ impl AiFactory {
             search: Arc::<Upstream>::clone(&upstream),
             upstream,
             usage: Arc::new(bank.clone()),
-            waits: Arc::new(TokioWaits::new(stop)),
+            timer: Arc::new(TokioWaits::new(stop)),
             clock: Arc::clone(clock),
             catalogue: config.follow(catalogue),
             settings: config.follow(|it| it.ai.settings.clone()),
             rules: Arc::clone(rules),
-            bank: Arc::new(bank.clone()),
+            credit_store: Arc::new(bank.clone()),
             credits: credit_settings(config),
-            tokens: Arc::new(O200k::default()) as Arc<dyn Tokens>,
+            tokens: Arc::new(O200k::default()) as Arc<dyn TokenCounter>,
             personas: Arc::new(NoPersonas),
             guardrail: Arc::new(Unguarded),
             keys: Arc::default(),
-            turnstile: Arc::new(UpstreamLimiter::shared_by(bank.instances())),
+            upstream_limiter: Arc::new(UpstreamLimiter::shared_by(bank.instances())),
             attempts: Arc::default(),
         };
         Ok(Self { gateway, limits, tls, caps: Arc::default(), sampling: Arc::default() })
@@ -87,8 +89,10 @@ impl AiFactory {
                 labelled.collect()
             }),
         );
-        let (open, waiting) =
-            (Arc::clone(&self.gateway.turnstile), Arc::clone(&self.gateway.turnstile));
+        let (open, waiting) = (
+            Arc::clone(&self.gateway.upstream_limiter),
+            Arc::clone(&self.gateway.upstream_limiter),
+        );
         metrics.gauge(
             "ai_protected_calls_open",
             "AI calls that are open at upstreams which are protected",

@@ -14,8 +14,8 @@ use pia_passwords::Argon2Hasher;
 use pia_sealing::Sealer;
 use pia_storage::Database;
 use pia_storage_identity::{
-    SqlAccounts, SqlApiKeys, SqlAppPasswords, SqlAttempts, SqlChallenges, SqlFactors, SqlGuesses,
-    SqlSessionStarts, SqlSessions, SqlSignIns,
+    SqlAccounts, SqlApiKeys, SqlAppPasswords, SqlChallenges, SqlFactors, SqlPasswordThrottleStore,
+    SqlRateLimitStore, SqlSessionStarts, SqlSessions, SqlSignIns,
 };
 
 use super::ComposeError;
@@ -55,15 +55,14 @@ impl Identity {
         mail: &LiveSetting<bool>,
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
-        let start = config.latest();
         let (main_clock, clock) = (clock, || Arc::clone(clock));
         let accounts: Arc<dyn AccountStore> = Arc::new(SqlAccounts::new(db.clone()));
-        let attempts: Arc<dyn RateLimitStore> = Arc::new(SqlAttempts::new(db.clone()));
-        let guesses: Arc<dyn PasswordThrottleStore> = Arc::new(SqlGuesses::new(db.clone()));
+        let attempts: Arc<dyn RateLimitStore> = Arc::new(SqlRateLimitStore::new(db.clone()));
+        let guesses = Arc::new(SqlPasswordThrottleStore::new(db.clone()));
+        let guesses: Arc<dyn PasswordThrottleStore> = guesses;
         let app_passwords: Arc<dyn AppPasswordStore> = Arc::new(SqlAppPasswords::new(db.clone()));
         let log: Arc<dyn SignInLog> = Arc::new(SqlSignIns::new(db.clone()));
-        let cost = config.follow(|it| it.password_hashing.cost);
-        let hasher = Arc::new(Argon2Hasher::new(cost, start.password_hashing.size)?);
+        let hasher = hasher(config)?;
         let standings = CallerCache::new(Arc::clone(&accounts), clock());
         let (tokens, sessions) = sessions(config, db, &standings, main_clock);
         let factors = factor_ports(db, sealer, (&accounts, &attempts), Arc::clone(&hasher) as _);
@@ -116,6 +115,11 @@ impl Identity {
             seats,
         })
     }
+}
+
+fn hasher(config: &LiveConfig) -> Result<Arc<Argon2Hasher>, ComposeError> {
+    let cost = config.follow(|it| it.password_hashing.cost);
+    Ok(Arc::new(Argon2Hasher::new(cost, config.latest().password_hashing.size)?))
 }
 
 /// Sessions, and the tokens by which their holders are known.

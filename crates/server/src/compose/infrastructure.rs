@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use pia_kernel::{Clock, LiveSetting, Unavailable};
 use pia_policy::VerifyingKey;
-use pia_sealing::{AcceptNew, KeyError, KeyGuard, MasterKeys, Sealer, ServerSeal};
+use pia_sealing::{AcceptNew, KeyGuard, MasterKeyError, MasterKeys, Sealer, ServerSeal};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAddresses, SqlFirstAdmin};
 use pia_storage_sealing::{SqlKeyRegister, SqlSalts};
-use pia_storage_sync::SqlSilences;
-use pia_sync::Silences;
+use pia_storage_sync::SqlStampGaps;
+use pia_sync::StampGaps;
 use pia_upstream::Tls;
 
 use super::ComposeError;
@@ -28,7 +28,7 @@ pub(super) struct Infrastructure {
     /// TLS configuration for outgoing connections.
     pub(super) tls: Tls,
     /// Gaps in which nobody was given a stamp.
-    pub(super) silences: Silences,
+    pub(super) silences: StampGaps,
 }
 
 impl Infrastructure {
@@ -41,7 +41,7 @@ impl Infrastructure {
         let encryption = &start.encryption;
         let accept = if encryption.accept_new_master_key { AcceptNew::Yes } else { AcceptNew::No };
         let keys = master_keys(encryption, accept, &db).await?;
-        let silences = SqlSilences::new(db.clone()).end(clock.now()).await;
+        let silences = SqlStampGaps::new(db.clone()).end(clock.now()).await;
         let silences = silences.map_err(ComposeError::Stamps)?;
         let mail = config.follow(|it| it.smtp.relay.is_some());
         fold_addresses(&db).await.map_err(ComposeError::Addresses)?;
@@ -62,7 +62,7 @@ pub(crate) async fn master_keys(
     encryption: &Encryption,
     accept: AcceptNew,
     db: &Database,
-) -> Result<MasterKeys, KeyError> {
+) -> Result<MasterKeys, MasterKeyError> {
     let keys = MasterKeys {
         current: encryption.master_key.clone(),
         previous: encryption.previous_master_key.clone(),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use pia_identity::{
-    CallerCache, FactorPorts, FactorSettings, MailedPorts, PasswordChanges, PasswordPorts,
+    CallerCache, EmailTokenPorts, FactorPorts, FactorSettings, PasswordChanges, PasswordPorts,
     PasswordResets, PasswordThrottleStore, Verification,
 };
 use pia_kernel::{Clock, LiveSetting};
 use pia_storage::Database;
-use pia_storage_identity::{SqlMailedTokens, SqlPasswords};
+use pia_storage_identity::{SqlEmailTokens, SqlPasswords};
 
 use crate::config::LiveConfig;
 
@@ -28,9 +28,9 @@ impl EmailServices {
         (standings, guesses): (&CallerCache, &Arc<dyn PasswordThrottleStore>),
         clock: &Arc<dyn Clock>,
     ) -> Self {
-        let links = MailedPorts {
+        let links = EmailTokenPorts {
             accounts: Arc::clone(&factors.accounts),
-            tokens: Arc::new(SqlMailedTokens::new(db.clone())),
+            tokens: Arc::new(SqlEmailTokens::new(db.clone())),
             attempts: Arc::clone(&factors.attempts),
             mail: mail.clone(),
             public_url: config.latest().server.public_url.as_str().to_owned(),

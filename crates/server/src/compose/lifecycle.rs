@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_identity::{AccountDeletion, AccountExport, UnclaimedAccounts};
+use pia_identity::{AccountDeletion, AccountExport, UnverifiedAccountCleanup};
 use pia_kernel::{AuditLog, Clock, Eraser, LiveSetting};
 use pia_sealing::Sealer;
 use pia_storage::Database;
@@ -16,7 +16,7 @@ use crate::config::LiveConfig;
 pub(super) struct Lifecycle {
     pub(super) export: AccountExport,
     pub(super) deletion: AccountDeletion,
-    pub(super) unclaimed: UnclaimedAccounts,
+    pub(super) unclaimed: UnverifiedAccountCleanup,
     pub(super) audit: Arc<dyn AuditLog>,
     pub(super) audit_kept: LiveSetting<Duration>,
     pub(super) eraser: Arc<dyn Eraser>,
@@ -33,7 +33,7 @@ impl Lifecycle {
         let eraser: Arc<dyn Eraser> = Arc::new(SqlEraser::new(db.clone()));
         let data = SqlPersonalData::new(db.clone(), sealer.clone());
         let (owners, standings) = (identity.reauthenticator.clone(), identity.standings.clone());
-        let unclaimed = UnclaimedAccounts::new(
+        let unclaimed = UnverifiedAccountCleanup::new(
             Arc::clone(&eraser),
             config.follow(|it| it.local_auth.accounts),
             config.follow(|it| it.local_auth.unverified_kept),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pia_kernel::Clock;
-use pia_mail::{PlainLetters, SmtpRelay};
+use pia_mail::{EmailTemplates, SmtpRelay};
 use pia_outbox::{OutboxSender, OutboxSenderPorts, OutboxSenderSettings};
 use pia_storage_outbox::SqlOutbox;
 use pia_web::Metrics;
@@ -25,7 +25,7 @@ pub(super) fn rounds(
     let language = config.follow(|it| it.smtp.language);
     let ports = OutboxSenderPorts {
         outbox: Arc::new(SqlOutbox::new(ground.db.clone())),
-        letters: Arc::new(PlainLetters::new(public_url.to_string(), language)),
+        letters: Arc::new(EmailTemplates::new(public_url.to_string(), language)),
         relay: Arc::new(relay),
     };
     let postman = OutboxSender::new(ports, OutboxSenderSettings::default(), Arc::clone(clock));

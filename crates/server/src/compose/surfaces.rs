@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pia_assistant::Credits;
 use pia_console::{AccountPages, SetupPages};
-use pia_http::{Api, Browsers};
+use pia_http::{Api, BrowserRedirects};
 use pia_kernel::Clock;
 use pia_passwords::PoolSize;
 use pia_web::{Budgets, ConcurrencyLimiter, Gates, RouteTable, Runner};
@@ -14,7 +14,7 @@ use super::infrastructure::Infrastructure;
 use super::use_cases::UseCases;
 use crate::bridges::PageAccounts;
 use crate::config::LiveConfig;
-use crate::readiness::Looks;
+use crate::readiness::FileChecks;
 
 /// Builds the services of the JSON API.
 pub(super) fn api(
@@ -34,12 +34,12 @@ pub(super) fn api(
         e2ee,
         people: _,
     } = use_cases;
-    let readiness = Looks::new(ground.db.clone(), ground.licence.state(), Arc::clone(clock));
+    let readiness = FileChecks::new(ground.db.clone(), ground.licence.state(), Arc::clone(clock));
     Api {
         registration: identity.registration,
         sign_in: identity.sign_in,
         provider_sign_in,
-        browsers: Browsers::at(config.latest().server.public_url.as_str()),
+        browsers: BrowserRedirects::from_public_url(config.latest().server.public_url.as_str()),
         sessions: identity.sessions,
         history: identity.history,
         accounts: identity.accounts,
@@ -82,7 +82,7 @@ pub(super) fn console(
     runner: &Runner,
 ) -> SetupPages {
     SetupPages {
-        desk: Arc::new(ground.setup.clone()),
+        licences: Arc::new(ground.setup.clone()),
         first_admin: use_cases.people.first_admin.clone(),
         runner: runner.clone(),
     }
@@ -101,7 +101,7 @@ pub(super) fn reception(
         rules: config.follow(|it| it.local_auth.registration.clone()),
     };
     AccountPages {
-        desk: Arc::new(accounts),
+        accounts: Arc::new(accounts),
         name: config.latest().server.name.clone(),
         public_url: config.latest().server.public_url.to_string(),
         runner: runner.clone(),
@@ -124,7 +124,7 @@ pub(super) fn gates(
     Gates {
         table: RouteTable::new(routes.collect()),
         tokens: identity.tokens.clone(),
-        standings: identity.standings.clone(),
+        callers: identity.standings.clone(),
         keys: identity.keys.1.clone(),
         budgets,
         licence: ground.licence.state(),

@@ -7,8 +7,8 @@ use pia_http::SyncApi;
 use pia_kernel::{Clock, LiveSetting};
 use pia_sealing::Sealer;
 use pia_storage::Database;
-use pia_storage_sync::{SqlSyncHoldings, SqlSyncReader, SqlSyncStore};
-use pia_sync::{PendingDevices, Pulling, Pushing, Silences, Support, SyncReader};
+use pia_storage_sync::{SqlSyncAdminStore, SqlSyncReader, SqlSyncStore};
+use pia_sync::{PendingDevices, PullService, PushService, StampGaps, Support, SyncReader};
 
 use crate::config::LiveConfig;
 
@@ -22,18 +22,18 @@ impl Syncing {
     pub(super) fn compose(
         config: &LiveConfig,
         (db, sealer): (&Database, &Sealer),
-        (pending, silences): (Arc<dyn PendingDevices>, Silences),
+        (pending, silences): (Arc<dyn PendingDevices>, StampGaps),
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let settings = config.follow(|it| it.sync.pushing.clone());
         let store = Arc::new(SqlSyncStore::new(db.clone(), sealer.clone()));
         let reader: Arc<dyn SyncReader> = Arc::new(SqlSyncReader::new(db.clone(), sealer.clone()));
-        let holdings = Arc::new(SqlSyncHoldings::new(db.clone()));
+        let holdings = Arc::new(SqlSyncAdminStore::new(db.clone()));
         let (live, looked) = (settings.clone(), Arc::clone(&reader));
         Self {
             api: SyncApi {
-                pushing: Pushing::new(store, live, Arc::clone(clock)),
-                pulling: Pulling::new(reader, pending, silences),
+                pushing: PushService::new(store, live, Arc::clone(clock)),
+                pulling: PullService::new(reader, pending, silences),
                 support: Support::new(holdings, looked, settings, Arc::clone(clock)),
                 fast_path: config.follow(|it| it.sync.fast_path),
             },

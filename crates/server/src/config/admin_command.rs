@@ -63,13 +63,13 @@ pub enum AdminCommand {
 
 /// Arguments after `admin`, as far as they were parsed.
 #[derive(Default)]
-pub(super) struct AdminWords {
+pub(super) struct AdminArguments {
     words: Vec<String>,
     role: Option<Role>,
     days: Option<u16>,
 }
 
-impl AdminWords {
+impl AdminArguments {
     pub(super) fn word(&mut self, word: &str) {
         self.words.push(word.to_owned());
     }

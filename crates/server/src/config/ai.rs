@@ -13,8 +13,8 @@ mod upstream_tool;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assistant::{Catalogue, Mode, Settings, Target};
-use pia_upstream::Limits;
+use pia_assistant::{Mode, ModelCatalogue, Settings, Target};
+use pia_upstream::UpstreamLimits;
 
 pub use self::listed::ListedEntries;
 use self::model::Model;
@@ -31,13 +31,13 @@ const MAX_TIMEOUT: Duration = Duration::from_hours(1);
 #[derive(Debug, Clone)]
 pub struct Ai {
     /// Models, and the modes that they serve.
-    pub catalogue: Catalogue,
+    pub catalogue: ModelCatalogue,
     /// Settings towards our own callers.
     pub settings: Settings,
     /// Number of tokens an answer may have.
     pub max_output: Option<u32>,
     /// Limits towards upstreams.
-    pub limits: Limits,
+    pub limits: UpstreamLimits,
 }
 
 impl Ai {
@@ -51,7 +51,7 @@ impl Ai {
             heartbeat: span(from, "HeartbeatInterval", 10),
         };
         let connect = from.restart("ConnectTimeout");
-        let limits = Limits {
+        let limits = UpstreamLimits {
             connect: connect.within(Duration::from_secs(10), MIN_TIMEOUT..=MAX_TIMEOUT),
             first_byte: span(from, "FirstByteTimeout", 120),
             silence: span(from, "SilenceTimeout", 120),
@@ -59,7 +59,7 @@ impl Ai {
             answer: span(from, "AnswerTimeout", 290),
             max_event: size(from, "MaxEventBytes", 4),
             max_answer: size(from, "MaxAnswerBytes", 32),
-            ..Limits::default()
+            ..UpstreamLimits::default()
         };
         if limits.max_answer < limits.max_event {
             let reason = Reason::combination("expected no less than Ai:MaxEventBytes");
@@ -78,7 +78,7 @@ fn size(from: &mut Section<'_>, name: &str, mib: usize) -> usize {
     from.reload(name).within(ByteSize::mib(mib), ByteSize::kib(1)..=ByteSize::mib(256)).0
 }
 
-fn catalogue(from: &mut Section<'_>) -> Catalogue {
+fn catalogue(from: &mut Section<'_>) -> ModelCatalogue {
     let providers = Providers::from_section(&mut from.section("Providers"));
     let default = Model::of_chat(from, Effect::Reload);
     providers.check(&default, from);
@@ -93,7 +93,7 @@ fn catalogue(from: &mut Section<'_>) -> Catalogue {
     let (assistant, research) = (of(Mode::Assistant), of(Mode::Research));
     let default = served(default, from);
     let Providers { entries, searches, embedders, .. } = providers;
-    Catalogue { default, assistant, research, entries, searches, embedders }
+    ModelCatalogue { default, assistant, research, entries, searches, embedders }
 }
 
 /// The model of `Ai` or of a mode, which need not be there.

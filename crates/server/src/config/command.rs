@@ -4,7 +4,7 @@ use std::iter::{Enumerate, Peekable};
 use std::path::PathBuf;
 use std::slice::Iter;
 
-use super::admin_command::{AdminCommand, AdminWords};
+use super::admin_command::{AdminArguments, AdminCommand};
 use super::fault::{Faults, Reason, SettingError};
 
 /// Text of `--help`.
@@ -74,7 +74,7 @@ pub(super) struct CommandLine {
     pub(super) settings: Vec<(String, String)>,
 }
 
-type Rest<'a> = Peekable<Enumerate<Iter<'a, String>>>;
+type ScriptedRest<'a> = Peekable<Enumerate<Iter<'a, String>>>;
 
 impl CommandLine {
     /// Takes apart what follows the program's name.
@@ -95,7 +95,7 @@ impl CommandLine {
                 faults.push(SettingError::of_source(origin, reason));
             }
         }
-        match admin.map(AdminWords::command) {
+        match admin.map(AdminArguments::command) {
             Some(Ok(command)) => line.prefer(Command::Admin(command)),
             Some(Err(reason)) => faults.push(SettingError::of_source("the command line", reason)),
             None => {}
@@ -107,8 +107,8 @@ impl CommandLine {
     fn take(
         &mut self,
         argument: &str,
-        rest: &mut Rest<'_>,
-        admin: &mut Option<AdminWords>,
+        rest: &mut ScriptedRest<'_>,
+        admin: &mut Option<AdminArguments>,
     ) -> Result<(), Reason> {
         if let Some(command) = switch(argument) {
             self.prefer(command);
@@ -116,7 +116,7 @@ impl CommandLine {
         }
         match admin {
             None if argument == "admin" => {
-                *admin = Some(AdminWords::default());
+                *admin = Some(AdminArguments::default());
                 return Ok(());
             }
             Some(words) if !argument.starts_with('-') => {
@@ -140,7 +140,7 @@ impl CommandLine {
             "content-root" | "contentroot" => {
                 self.content_root = Some(value_of(value, rest)?.into());
             }
-            lower if AdminWords::takes(lower) => {
+            lower if AdminArguments::takes(lower) => {
                 let words = admin.as_mut().ok_or_else(unclear)?;
                 words.option(lower, &value_of(value, rest)?)?;
             }
@@ -180,7 +180,7 @@ fn switch(argument: &str) -> Option<Command> {
 }
 
 /// Returns the value after the `=`, or else the next argument.
-fn value_of(value: Option<String>, rest: &mut Rest<'_>) -> Result<String, Reason> {
+fn value_of(value: Option<String>, rest: &mut ScriptedRest<'_>) -> Result<String, Reason> {
     if let Some(value) = value {
         return Ok(value);
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use pia_kernel::Secret;
-use pia_storage::{Options, Provider, Startup, Synchronous, Target};
+use pia_storage::{DatabaseKind, DatabaseOptions, DatabaseTarget, Startup, Synchronous};
 
 use super::fault::Reason;
 use super::section::Section;
@@ -18,7 +18,7 @@ pub struct DatabaseConfig {
     /// Database, and the roles for requests and migrations.
     pub startup: Startup,
     /// Database with a role that sees every user's rows.
-    pub maintenance_target: Option<Target>,
+    pub maintenance_target: Option<DatabaseTarget>,
 }
 
 /// Database to migrate, and the roles for that.
@@ -26,16 +26,16 @@ pub struct DatabaseConfig {
 pub struct MigrationTargets {
     /// Database as every request uses it; equal to the other where that alone
     /// is set.
-    pub target: Target,
+    pub target: DatabaseTarget,
     /// Database with a role that may create tables.
-    pub migration_target: Option<Target>,
+    pub migration_target: Option<DatabaseTarget>,
 }
 
 struct Targets {
-    normal: Option<Target>,
-    migration: Option<Target>,
-    maintenance: Option<Target>,
-    options: Options,
+    normal: Option<DatabaseTarget>,
+    migration: Option<DatabaseTarget>,
+    maintenance: Option<DatabaseTarget>,
+    options: DatabaseOptions,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,21 +67,21 @@ impl MigrationTargets {
 impl Targets {
     fn from_section(from: &mut Section<'_>, purpose: Purpose) -> Self {
         let development = from.environment().is_development();
-        let default = if development { Provider::Sqlite } else { Provider::Postgres };
+        let default = if development { DatabaseKind::Sqlite } else { DatabaseKind::Postgres };
         let provider = from.restart("Provider").or(default);
         let migration = role(from, "MigrationConnectionString", provider);
         let maintenance = role(from, "MaintenanceConnectionString", provider);
         let file = file(&from.dir().join(FILE));
         let field = from.restart("ConnectionString");
         let normal = match provider {
-            Provider::Sqlite => Some(field.or(Secret::new(file))),
+            DatabaseKind::Sqlite => Some(field.or(Secret::new(file))),
             // The owner's will do where nothing else is done.
-            Provider::Postgres if purpose == Purpose::Migrating && migration.is_some() => {
+            DatabaseKind::Postgres if purpose == Purpose::Migrating && migration.is_some() => {
                 field.optional()
             }
-            Provider::Postgres => field.required("set how the database is reached"),
+            DatabaseKind::Postgres => field.required("set how the database is reached"),
         };
-        let options = Options {
+        let options = DatabaseOptions {
             max_connections: from.restart("MaxConnections").within(16, 1..=1000),
             synchronous: from.restart("Synchronous").or(Synchronous::Full),
             statement_timeout: from
@@ -94,9 +94,9 @@ impl Targets {
 }
 
 /// The database as another role, which a file has none of.
-fn role(from: &mut Section<'_>, name: &str, provider: Provider) -> Option<Target> {
+fn role(from: &mut Section<'_>, name: &str, provider: DatabaseKind) -> Option<DatabaseTarget> {
     let text = from.restart(name).optional::<Secret<String>>()?;
-    if provider == Provider::Sqlite {
+    if provider == DatabaseKind::Sqlite {
         from.note(name, "has no effect: a file has no roles");
         return None;
     }
@@ -106,10 +106,10 @@ fn role(from: &mut Section<'_>, name: &str, provider: Provider) -> Option<Target
 fn target(
     from: &mut Section<'_>,
     name: &str,
-    provider: Provider,
+    provider: DatabaseKind,
     text: Option<Secret<String>>,
-) -> Option<Target> {
-    match Target::parse(provider, text?.expose()) {
+) -> Option<DatabaseTarget> {
+    match DatabaseTarget::parse(provider, text?.expose()) {
         Ok(target) => Some(target),
         Err(err) => {
             from.refuse(name, Reason::form(err.to_string()));
@@ -125,7 +125,7 @@ fn file(path: &Path) -> String {
     format!("sqlite://{path}")
 }
 
-impl Setting for Provider {
+impl Setting for DatabaseKind {
     fn parse(text: &str) -> Result<Self, Reason> {
         Self::named(text).ok_or(Reason::form("expected one of sqlite, postgresql"))
     }

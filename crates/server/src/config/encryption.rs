@@ -41,7 +41,7 @@ impl Encryption {
     /// Returns whether this text is the master key.
     pub(super) fn has_key(&self, text: &str) -> bool {
         let hex = Secret::new(MasterKey(*self.master_key.expose()).tell());
-        hex.is(&text.trim().to_ascii_lowercase())
+        hex.ct_eq(&text.trim().to_ascii_lowercase())
     }
 }
 

@@ -52,7 +52,7 @@ impl Jwt {
             from.refuse("RefreshTokenLifetime", Reason::combination(reason));
         }
         if let (Some(current), Some(previous)) = (&current, &previous)
-            && current.0.is(previous.0.expose())
+            && current.0.ct_eq(previous.0.expose())
         {
             from.note("PreviousSecretKey", "is the same as Jwt:SecretKey and has no effect");
         }

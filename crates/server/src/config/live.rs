@@ -28,7 +28,7 @@ struct State {
 
 /// Differences since settings were last read; keys and no values.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct SettingChanges {
     /// Changes that are in effect by now.
     pub reloaded: Vec<String>,
     /// Changes that wait for the next start.
@@ -74,9 +74,9 @@ impl LiveConfig {
     }
 
     /// Puts other settings in the place of those before.
-    pub fn apply(&self, config: Config) -> Changes {
+    pub fn apply(&self, config: Config) -> SettingChanges {
         let mut state = self.lock();
-        let changes = Changes::between(&state.latest, &config, &self.started);
+        let changes = SettingChanges::between(&state.latest, &config, &self.started);
         if !changes.reloaded.is_empty() {
             for tell in &state.followers {
                 tell(&config);
@@ -88,7 +88,7 @@ impl LiveConfig {
 
     /// Reads the sources again and applies what they say, with a line in the
     /// log for each change. With a fault in them everything stays as it was.
-    pub fn reload(&self, sources: &Sources) -> Result<Changes, Faults> {
+    pub fn reload(&self, sources: &Sources) -> Result<SettingChanges, Faults> {
         let changes = match sources.load_config() {
             Ok(config) => self.apply(config),
             Err(faults) => {
@@ -108,7 +108,7 @@ impl LiveConfig {
     }
 }
 
-impl Changes {
+impl SettingChanges {
     fn between(before: &Config, now: &Config, started: &Snapshot) -> Self {
         let mut changes = Self::default();
         let (old, new) = (&before.snapshot, &now.snapshot);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pia_identity::Quota;
+use pia_identity::RateQuota;
 use pia_web::Quotas;
 
 use super::section::Section;
@@ -19,7 +19,7 @@ pub struct RateLimits {
 
 impl RateLimits {
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
-        let mut quota = |name: &str, burst: u32, window: Duration| Quota {
+        let mut quota = |name: &str, burst: u32, window: Duration| RateQuota {
             burst: from.reload(name).within(burst, 1..=1_000_000),
             window,
         };

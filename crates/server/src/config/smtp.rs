@@ -27,7 +27,7 @@ impl Smtp {
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let host = from.reload("Host").optional::<Host>();
         let security = from.reload("Security").or(Security::StartTls);
-        let port = from.reload("Port").within(u32::from(security.usual_port()), 1..=65_535);
+        let port = from.reload("Port").within(u32::from(security.default_port()), 1..=65_535);
         let username = from.reload("Username").optional::<String>();
         let password = from.reload("Password").optional::<Secret<String>>();
         let address = from.reload("From").optional::<SenderAddress>();
@@ -40,7 +40,7 @@ impl Smtp {
         let credentials = credentials(from, username, password);
         let relay = relay(from, host, address).map(|(host, address)| MailSettings {
             host,
-            port: u16::try_from(port).unwrap_or_else(|_out_of_range| security.usual_port()),
+            port: u16::try_from(port).unwrap_or_else(|_out_of_range| security.default_port()),
             security,
             credentials,
             from: address,
@@ -83,7 +83,7 @@ fn credentials(
 }
 
 fn note(from: &mut Section<'_>, relay: &MailSettings) {
-    if relay.security == Security::None && !relay.host.is_here() {
+    if relay.security == Security::None && !relay.host.is_loopback() {
         from.note("Security", "mail, and the relay's password, can be read on the way");
     }
 }

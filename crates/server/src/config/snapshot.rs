@@ -41,7 +41,7 @@ impl Snapshot {
     pub(super) fn agrees(&self, other: &Self, key: &str) -> bool {
         let value = |of: &Self| of.0.get(key).and_then(|it| it.value.clone());
         match (value(self), value(other)) {
-            (Some(this), Some(that)) => this.is(that.expose()),
+            (Some(this), Some(that)) => this.ct_eq(that.expose()),
             (None, None) => true,
             _ => false,
         }

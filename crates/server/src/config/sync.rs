@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pia_sync::{Channel, ChatLimits, Limits, PushSettings, Strategy};
+use pia_sync::{Channel, ChatLimits, ConflictStrategy, ItemLimits, PushSettings};
 
 use super::byte_size::ByteSize;
 use super::fault::Reason;
@@ -42,10 +42,10 @@ pub struct SyncConfig {
 
 impl SyncConfig {
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
-        let strategy = from.reload("ConflictStrategy").or(Strategy::LastWriteWins);
-        let mut limits = Limits::default();
+        let strategy = from.reload("ConflictStrategy").or(ConflictStrategy::LastWriteWins);
+        let mut limits = ItemLimits::default();
         for (name, channel) in LIMITS {
-            let usual = channel.rules().usual_limit;
+            let usual = channel.rules().default_limit;
             limits = limits.with(channel, from.reload(name).within(usual, 1..=1_000_000));
         }
         let max_chats = from.reload("MaxChats").within(20_000, 1..=10_000_000);
@@ -63,7 +63,7 @@ impl SyncConfig {
     }
 }
 
-impl Setting for Strategy {
+impl Setting for ConflictStrategy {
     fn parse(text: &str) -> Result<Self, Reason> {
         let names = [Self::LastWriteWins, Self::ServerWins].map(|it| (name(it), it));
         choice(text, &names)
@@ -74,9 +74,9 @@ impl Setting for Strategy {
     }
 }
 
-fn name(strategy: Strategy) -> &'static str {
+fn name(strategy: ConflictStrategy) -> &'static str {
     match strategy {
-        Strategy::LastWriteWins => "last-write-wins",
-        Strategy::ServerWins => "server-wins",
+        ConflictStrategy::LastWriteWins => "last-write-wins",
+        ConflictStrategy::ServerWins => "server-wins",
     }
 }

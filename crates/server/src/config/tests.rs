@@ -19,7 +19,7 @@ use super::*;
 const SIGNING_KEY: &str = "vR4mZk1uXq9TtB7cY0eHs6wLpD3fGjNa";
 const MASTER_KEY: &str = "3f8a1c5e9b7d2046e1f7a3c95b8d6e02c4d1907f5ab36e8829f04c7d61b5ea38";
 
-/// What one operator has set up.
+/// Sources of settings that one operator has set up.
 struct Operator {
     dir: TempDir,
     sources: Sources,
@@ -38,14 +38,14 @@ impl Operator {
         Self { dir, sources }
     }
 
-    /// What development asks for.
+    /// Creates the settings that development needs.
     fn development() -> Self {
         Self::new("Development")
             .variable("JWT_SECRET_KEY", SIGNING_KEY)
             .variable("ENCRYPTION_MASTER_KEY", MASTER_KEY)
     }
 
-    /// What production asks for.
+    /// Creates the settings that production needs.
     fn production() -> Self {
         Self { sources: Self::development().sources, ..Self::new("Production") }
             .environment("Production")

@@ -14,33 +14,33 @@ use tracing_subscriber::fmt::MakeWriter;
 use super::*;
 
 /// A folder, an issuer, and a clock that is set by hand.
-pub(crate) struct Bench {
+pub(crate) struct TestServer {
     pub(crate) folder: TempDir,
     pub(crate) key: SigningKey,
-    pub(crate) clock: Hands,
+    pub(crate) clock: FakeStore,
 }
 
 #[derive(Clone)]
-pub(crate) struct Hands(LiveSetting<Timestamp>);
+pub(crate) struct FakeStore(LiveSetting<Timestamp>);
 
-impl Clock for Hands {
+impl Clock for FakeStore {
     fn now(&self) -> Timestamp {
         *self.0.get()
     }
 }
 
-impl Hands {
+impl FakeStore {
     pub(crate) fn forward(&self, by: Duration) {
         self.0.set(self.now() + by);
     }
 }
 
-impl Bench {
+impl TestServer {
     pub(crate) fn new() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),
             key: SigningKey::generate().unwrap(),
-            clock: Hands(LiveSetting::new(Timestamp::from_micros(1_800_000_000_000_000))),
+            clock: FakeStore(LiveSetting::new(Timestamp::from_micros(1_800_000_000_000_000))),
         }
     }
 
@@ -70,7 +70,7 @@ impl Bench {
 
 /// A licence that another issuer signed.
 fn foreign() -> String {
-    Bench::new().licence("Somebody")
+    TestServer::new().licence("Somebody")
 }
 
 pub(crate) const DAY: Duration = Duration::from_hours(24);
@@ -121,10 +121,10 @@ fn refused(file: &LicenceFile) -> LicenceError {
 
 #[test]
 fn a_good_file_is_in_force_and_the_log_says_whose_it_is() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     bench.put(bench.licence("Somebody"));
 
-    let log = logged(|| assert_eq!(bench.open().standing(), SetupStanding::Done));
+    let log = logged(|| assert_eq!(bench.open().standing(), SetupState::Done));
 
     for part in ["Somebody", "Community", "Sync AiProxy E2EE", "2027-01-16T08:00:00Z"] {
         assert!(log.contains(part), "{part} in {log}");
@@ -133,7 +133,7 @@ fn a_good_file_is_in_force_and_the_log_says_whose_it_is() {
 
 #[test]
 fn each_kind_of_bad_file_is_refused_with_a_code_of_its_own() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let good = bench.licence("Somebody");
     let forged = good.replace(".ey", ".eY");
     let later = good.replace("-v1.", "-v2.");
@@ -153,7 +153,7 @@ fn each_kind_of_bad_file_is_refused_with_a_code_of_its_own() {
             bench.put(content);
         }
 
-        let log = logged(|| assert_ne!(bench.open().standing(), SetupStanding::Done));
+        let log = logged(|| assert_ne!(bench.open().standing(), SetupState::Done));
 
         let codes = ["1", "2", "3", "4", "5", "6", "9"].map(|it| format!("SVC-LIC-00{it}"));
         let told: Vec<_> = codes.iter().filter(|it| log.contains(it.as_str())).collect();
@@ -163,7 +163,7 @@ fn each_kind_of_bad_file_is_refused_with_a_code_of_its_own() {
 
 #[test]
 fn a_folder_in_the_files_place_is_refused_and_does_not_stop_the_start() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     fs::create_dir(bench.path()).unwrap();
 
     let file = bench.open();
@@ -174,7 +174,7 @@ fn a_folder_in_the_files_place_is_refused_and_does_not_stop_the_start() {
 
 #[test]
 fn a_build_with_the_development_key_says_so_at_the_start() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let clock = Arc::new(bench.clock.clone());
 
     let log = logged(|| {
@@ -187,14 +187,14 @@ fn a_build_with_the_development_key_says_so_at_the_start() {
 
 #[test]
 fn a_build_with_a_key_of_its_own_does_not() {
-    let log = logged(|| drop(Bench::new().open()));
+    let log = logged(|| drop(TestServer::new().open()));
 
     assert!(!log.contains("SVC-LIC-007"), "{log}");
 }
 
 #[test]
 fn a_replaced_file_takes_effect_at_the_next_look() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     bench.put(bench.licence("Before"));
     let file = bench.open();
 
@@ -206,18 +206,18 @@ fn a_replaced_file_takes_effect_at_the_next_look() {
 
 #[test]
 fn a_file_that_appears_takes_effect_at_the_next_look() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let file = bench.open();
 
     bench.put(bench.licence("Somebody"));
     file.check();
 
-    assert_eq!(file.standing(), SetupStanding::Done);
+    assert_eq!(file.standing(), SetupState::Done);
 }
 
 #[test]
 fn a_forged_or_foreign_replacement_ends_the_licence_as_a_restart_would() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     for bad in [foreign(), bench.licence("Somebody").replace(".ey", ".eY")] {
         bench.put(bench.licence("Somebody"));
         let file = bench.open();
@@ -225,14 +225,14 @@ fn a_forged_or_foreign_replacement_ends_the_licence_as_a_restart_would() {
         bench.put(&bad);
         file.check();
 
-        assert!(matches!(file.standing(), SetupStanding::Refused(_)), "{:?}", file.standing());
+        assert!(matches!(file.standing(), SetupState::Refused(_)), "{:?}", file.standing());
         assert_eq!(file.standing(), bench.open().standing());
     }
 }
 
 #[test]
 fn half_a_replacement_is_not_believed_before_it_stays_so() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let (before, behind) = (bench.licence("Before"), bench.licence("Behind"));
     bench.put(&before);
     let file = bench.open();
@@ -250,14 +250,14 @@ fn half_a_replacement_is_not_believed_before_it_stays_so() {
 
 #[test]
 fn a_file_that_stays_cut_off_is_believed_at_the_second_look() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let good = bench.licence("Somebody");
     bench.put(&good);
     let file = bench.open();
 
     bench.put(&good.as_bytes()[..100]);
     file.check();
-    assert_eq!(file.standing(), SetupStanding::Done);
+    assert_eq!(file.standing(), SetupState::Done);
     file.check();
 
     assert!(matches!(refused(&file), LicenceError::Truncated(_)));
@@ -265,21 +265,21 @@ fn a_file_that_stays_cut_off_is_believed_at_the_second_look() {
 
 #[test]
 fn a_file_that_is_gone_is_believed_at_the_second_look() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     bench.put(bench.licence("Somebody"));
     let file = bench.open();
 
     fs::remove_file(bench.path()).unwrap();
     file.check();
-    assert_eq!(file.standing(), SetupStanding::Done);
+    assert_eq!(file.standing(), SetupState::Done);
     file.check();
 
-    assert_eq!(file.standing(), SetupStanding::NoLicence);
+    assert_eq!(file.standing(), SetupState::NoLicence);
 }
 
 #[test]
 fn a_file_that_cannot_be_looked_at_changes_nothing_and_is_told_once() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let good = bench.licence("Somebody");
     bench.put(&good);
     let file = bench.open();
@@ -288,13 +288,13 @@ fn a_file_that_cannot_be_looked_at_changes_nothing_and_is_told_once() {
 
     let log = logged(|| (0..3).for_each(|_| file.check()));
 
-    assert_eq!(file.standing(), SetupStanding::Done);
+    assert_eq!(file.standing(), SetupState::Done);
     assert_eq!(log.matches("SVC-LIC-009").count(), 1, "{log}");
 }
 
 #[test]
 fn what_did_not_change_is_not_told_again() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     for content in [bench.licence("Somebody"), foreign(), String::new()] {
         bench.put(content);
         let file = bench.open();
@@ -307,7 +307,7 @@ fn what_did_not_change_is_not_told_again() {
 
 #[test]
 fn a_licence_ends_while_the_server_runs_and_that_is_told_once() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     bench.put(bench.licence("Somebody"));
     let file = bench.open();
     let end = bench.clock.now() + DAY;
@@ -315,13 +315,13 @@ fn a_licence_ends_while_the_server_runs_and_that_is_told_once() {
     bench.clock.forward(DAY);
     let log = logged(|| (0..3).for_each(|_| file.check()));
 
-    assert_eq!(file.standing(), SetupStanding::Ended(end));
+    assert_eq!(file.standing(), SetupState::Ended(end));
     assert_eq!(log.matches("SVC-LIC-006").count(), 1, "{log}");
 }
 
 #[test]
 fn unknown_features_are_told() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let file = bench.open();
     let reading = LicenceReading::open(bench.licence("A"), &bench.key.verifying_key()).unwrap();
 
@@ -334,7 +334,7 @@ fn unknown_features_are_told() {
 
 #[test]
 fn a_stored_licence_is_in_force_at_once_and_after_a_restart() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let file = bench.open();
     let wrapped = bench.licence("Somebody").replace('.', ".\r\n ");
 
@@ -348,7 +348,7 @@ fn a_stored_licence_is_in_force_at_once_and_after_a_restart() {
 #[test]
 fn a_stored_licence_is_the_owners_alone_and_leaves_nothing_beside() {
     use std::os::unix::fs::PermissionsExt as _;
-    let bench = Bench::new();
+    let bench = TestServer::new();
     bench.put("something before");
 
     bench.open().store(bench.licence("Somebody").as_bytes()).unwrap();
@@ -360,7 +360,7 @@ fn a_stored_licence_is_the_owners_alone_and_leaves_nothing_beside() {
 
 #[test]
 fn a_smaller_or_older_licence_may_be_stored() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let (larger, smaller) = (bench.licence_ending("Larger", None), bench.licence("Smaller"));
     let file = bench.open();
 
@@ -372,7 +372,7 @@ fn a_smaller_or_older_licence_may_be_stored() {
 
 #[test]
 fn a_licence_that_is_not_accepted_is_not_stored() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let good = bench.licence("Somebody");
     let file = bench.open();
     file.store(good.as_bytes()).unwrap();
@@ -390,7 +390,7 @@ fn a_licence_that_is_not_accepted_is_not_stored() {
 
 #[test]
 fn a_licence_that_cannot_be_kept_changes_nothing() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let missing = bench.folder.path().join("absent/license.lic");
     let clock = Arc::new(bench.clock.clone());
     let file = LicenceFile::open(missing, bench.key.verifying_key(), clock);
@@ -398,12 +398,12 @@ fn a_licence_that_cannot_be_kept_changes_nothing() {
     let outcome = file.store(bench.licence("Somebody").as_bytes());
 
     assert!(matches!(outcome, Err(InstallError::Unavailable(_))));
-    assert_eq!(file.standing(), SetupStanding::NoLicence);
+    assert_eq!(file.standing(), SetupState::NoLicence);
 }
 
 #[test]
 fn seats_are_those_of_the_licence_and_none_without_one() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let file = bench.open();
     let seats = LicenceSeats::new(file.state(), Arc::new(bench.clock.clone()));
 

@@ -4,14 +4,14 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
-use pia_identity::{Appointed, FirstAdminStore, NewAccount, SeatLimits};
+use pia_identity::{FirstAdminOutcome, FirstAdminStore, NewAccount, SeatLimits};
 use pia_kernel::SideEffects;
 use pia_policy::LicenceError;
 
 use super::*;
-use crate::licence::tests::{Bench, DAY, logged};
+use crate::licence::tests::{DAY, TestServer, logged};
 
-impl Bench {
+impl TestServer {
     fn token_path(&self) -> PathBuf {
         self.folder.path().join(".setup-token")
     }
@@ -65,8 +65,8 @@ impl FirstAdminStore for Admins {
         _new: NewAccount,
         _limits: SeatLimits,
         _effects: SideEffects,
-    ) -> Result<Appointed, Unavailable> {
-        Ok(Appointed::AlreadySetUp)
+    ) -> Result<FirstAdminOutcome, Unavailable> {
+        Ok(FirstAdminOutcome::AlreadySetUp)
     }
 }
 
@@ -76,7 +76,7 @@ fn wrong() -> Secret<String> {
 
 #[test]
 fn an_unlicensed_server_writes_a_token_that_its_owner_alone_can_read() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
 
     let log = logged(|| drop(bench.setup()));
 
@@ -89,7 +89,7 @@ fn an_unlicensed_server_writes_a_token_that_its_owner_alone_can_read() {
 
 #[test]
 fn a_licensed_server_with_an_administrator_has_no_token() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     bench.put(bench.licence("Somebody"));
 
     let log = logged(|| drop(bench.setup()));
@@ -100,7 +100,7 @@ fn a_licensed_server_with_an_administrator_has_no_token() {
 
 #[test]
 fn instances_that_share_the_folder_share_the_token() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let first = bench.setup();
     let token = bench.token();
 
@@ -113,7 +113,7 @@ fn instances_that_share_the_folder_share_the_token() {
 
 #[test]
 fn tokens_differ() {
-    let (one, other) = (Bench::new(), Bench::new());
+    let (one, other) = (TestServer::new(), TestServer::new());
     let _kept = (one.setup(), other.setup());
 
     assert_ne!(one.token().expose(), other.token().expose());
@@ -121,7 +121,7 @@ fn tokens_differ() {
 
 #[test]
 fn a_token_that_others_could_read_is_closed_to_them() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let setup = bench.setup();
     fs::set_permissions(bench.token_path(), fs::Permissions::from_mode(0o644)).unwrap();
 
@@ -132,7 +132,7 @@ fn a_token_that_others_could_read_is_closed_to_them() {
 
 #[test]
 fn a_token_that_is_gone_or_empty_is_made_anew() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let setup = bench.setup();
     let before = bench.token();
 
@@ -148,7 +148,7 @@ fn a_token_that_is_gone_or_empty_is_made_anew() {
 
 #[test]
 fn what_is_no_token_is_left_alone_and_opens_nothing() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     for content in ["my diary", "AAAA", &"A".repeat(1000)] {
         fs::write(bench.token_path(), content).unwrap();
 
@@ -168,7 +168,7 @@ fn what_is_no_token_is_left_alone_and_opens_nothing() {
 
 #[test]
 fn a_link_is_no_token_wherever_it_leads() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let elsewhere = bench.folder.path().join("elsewhere");
     fs::write(&elsewhere, wrong().expose()).unwrap();
     symlink(&elsewhere, bench.token_path()).unwrap();
@@ -181,7 +181,7 @@ fn a_link_is_no_token_wherever_it_leads() {
 
 #[test]
 fn a_token_that_cannot_be_written_is_told_once() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let path = bench.folder.path().join("absent/.setup-token");
 
     let log = logged(|| {
@@ -195,19 +195,19 @@ fn a_token_that_cannot_be_written_is_told_once() {
 
 #[tokio::test]
 async fn who_knows_the_token_sets_the_server_up() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let setup = bench.setup();
 
     let licence = setup.install(&bench.token(), bench.licence("Somebody").as_bytes()).await;
 
     assert_eq!(licence.unwrap().licensee, "Somebody");
-    assert_eq!(setup.standing(), SetupStanding::Done);
+    assert_eq!(setup.setup_state(), SetupState::Done);
     assert!(!bench.token_path().exists());
 }
 
 #[tokio::test]
 async fn who_does_not_know_the_token_learns_nothing_and_changes_nothing() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let setup = bench.setup();
     let good = bench.licence("Somebody");
     let almost = {
@@ -223,13 +223,13 @@ async fn who_does_not_know_the_token_learns_nothing_and_changes_nothing() {
             assert!(matches!(outcome, Err(InstallError::WrongToken)));
         }
     }
-    assert_eq!(setup.standing(), SetupStanding::NoLicence);
+    assert_eq!(setup.setup_state(), SetupState::NoLicence);
     assert!(!bench.path().exists());
 }
 
 #[tokio::test]
 async fn a_licence_that_is_not_accepted_leaves_the_token_for_another_try() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let setup = bench.setup();
 
     let refused = setup.install(&bench.token(), b"no licence").await;
@@ -241,7 +241,7 @@ async fn a_licence_that_is_not_accepted_leaves_the_token_for_another_try() {
 
 #[tokio::test]
 async fn set_up_is_over_once_there_is_a_licence() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let setup = bench.setup();
     let token = bench.token();
     setup.install(&token, bench.licence("Somebody").as_bytes()).await.unwrap();
@@ -253,7 +253,7 @@ async fn set_up_is_over_once_there_is_a_licence() {
 
 #[tokio::test]
 async fn of_many_who_set_up_at_once_one_does() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let setup = bench.setup();
     let (token, text) = (bench.token(), bench.licence("Somebody"));
 
@@ -266,7 +266,7 @@ async fn of_many_who_set_up_at_once_one_does() {
 #[test]
 fn a_licensed_server_without_an_administrator_waits_for_one() {
     for admins in [Admins::Missing, Admins::Unknown] {
-        let bench = Bench::new();
+        let bench = TestServer::new();
         bench.put(bench.licence("Somebody"));
 
         let log = logged(|| drop(bench.setup_with(admins.administrators())));
@@ -278,7 +278,7 @@ fn a_licensed_server_without_an_administrator_waits_for_one() {
 
 #[tokio::test]
 async fn one_token_serves_for_the_licence_and_then_for_the_administrator() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let setup = bench.setup_with(Admins::Missing.administrators());
     let token = bench.token();
 
@@ -293,7 +293,7 @@ async fn one_token_serves_for_the_licence_and_then_for_the_administrator() {
 
 #[tokio::test]
 async fn an_administrator_who_was_made_elsewhere_ends_the_token() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     bench.put(bench.licence("Somebody"));
     let admins = Administrators { store: Arc::new(Admins::There), there: false.into() };
     let setup = bench.setup_with(admins);
@@ -313,7 +313,7 @@ async fn an_administrator_who_was_made_elsewhere_ends_the_token() {
 
 #[tokio::test]
 async fn an_administrator_does_not_end_a_token_that_the_licence_needs() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let setup = bench.setup_with(Admins::Missing.administrators());
 
     setup.administered().await;
@@ -323,7 +323,7 @@ async fn an_administrator_does_not_end_a_token_that_the_licence_needs() {
 
 #[tokio::test]
 async fn a_licence_that_has_ended_opens_set_up_again() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     bench.put(bench.licence("Before"));
     let setup = bench.setup();
 
@@ -332,30 +332,30 @@ async fn a_licence_that_has_ended_opens_set_up_again() {
     let renewed = setup.install(&bench.token(), bench.licence("Behind").as_bytes()).await;
 
     assert_eq!(renewed.unwrap().licensee, "Behind");
-    assert_eq!(setup.standing(), SetupStanding::Done);
+    assert_eq!(setup.setup_state(), SetupState::Done);
 }
 
 #[test]
 fn a_licence_put_in_place_by_hand_ends_set_up() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let setup = bench.setup();
 
     bench.put(bench.licence("Somebody"));
     let log = logged(|| setup.look());
 
-    assert_eq!(setup.standing(), SetupStanding::Done);
+    assert_eq!(setup.setup_state(), SetupState::Done);
     assert!(!bench.token_path().exists());
     assert!(log.contains("the setup token is gone"), "{log}");
 }
 
 #[tokio::test]
 async fn the_watch_looks_at_once_and_goes_on() {
-    let bench = Bench::new();
+    let bench = TestServer::new();
     let setup = bench.setup();
     bench.put(bench.licence("Somebody"));
 
     let noticed = async {
-        while setup.standing() != SetupStanding::Done {
+        while setup.setup_state() != SetupState::Done {
             tokio::task::yield_now().await;
         }
     };

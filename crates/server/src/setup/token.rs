@@ -30,7 +30,7 @@ pub(super) struct TokenFile {
 
 /// First thing that a server lacks in its set-up.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum WaitsFor {
+pub(super) enum MissingStep {
     Licence,
     Administrator,
 }
@@ -38,7 +38,7 @@ pub(super) enum WaitsFor {
 /// Last message in the log; it is repeated when that changes.
 #[derive(PartialEq, Eq)]
 enum SetupTokenFile {
-    Waiting(WaitsFor),
+    Waiting(MissingStep),
     NotAToken,
     Failed(String),
 }
@@ -55,7 +55,7 @@ impl TokenFile {
     }
 
     /// Sees to it that there is a token which only the file's owner can read.
-    pub(super) fn keep(&self, lacking: WaitsFor) {
+    pub(super) fn keep(&self, lacking: MissingStep) {
         let outcome = self.existing().and_then(|existing| match existing {
             Existing::Nothing => self.write().map(|()| SetupTokenFile::Waiting(lacking)),
             Existing::Token(_) => self.tighten().map(|()| SetupTokenFile::Waiting(lacking)),
@@ -138,12 +138,12 @@ impl TokenFile {
         }
         let path = self.path.display();
         match &now {
-            SetupTokenFile::Waiting(WaitsFor::Administrator) => tracing::warn!(
+            SetupTokenFile::Waiting(MissingStep::Administrator) => tracing::warn!(
                 code = "SVC-SET-004", setup.token_path = %path,
                 "the server has no administrator: make the first one at /admin/setup, with the \
                  token from this file, or with `pia-server admin grant`"
             ),
-            SetupTokenFile::Waiting(WaitsFor::Licence) => tracing::warn!(
+            SetupTokenFile::Waiting(MissingStep::Licence) => tracing::warn!(
                 code = "SVC-SET-001", setup.token_path = %path,
                 "the server waits to be set up: give it a licence at /admin/setup, with the \
                  token from this file"

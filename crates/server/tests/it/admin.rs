@@ -8,7 +8,7 @@ use crate::both::on_both_databases;
 use crate::harness::{MASTER_KEY, PASSWORD, Setting, TestApp, terms};
 use crate::patience::until;
 use crate::program::Call;
-use crate::relay::Relay;
+use crate::relay::FakeRelay;
 
 on_both_databases!(
     roles_are_given_and_taken_within_the_licence,
@@ -209,7 +209,7 @@ fn settings_stand_beside_the_words() {
 }
 
 async fn whom_it_concerns_gets_a_letter_from_the_server(database: Fresh) {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
     let app = Setting::on(database).with_relay(&relay).start().await;
     app.sign_up("bob@example.org").await;
 

@@ -16,7 +16,8 @@ pub(crate) const COMPLETIONS: &str = "/api/ai/chat/completions";
 pub(crate) const OPTIMIZE: &str = "/api/ai/optimize";
 pub(crate) const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// How the client is told that its model took too long; it compares the text.
+/// Error that tells the client that its model took too long; it compares the
+/// text.
 pub(crate) const TIMED_OUT: (&str, &str) =
     ("Bad Gateway", "Request to upstream AI provider timed out.");
 
@@ -40,7 +41,7 @@ pub(crate) fn said(text: &str) -> Value {
     json!({ "messages": [{ "role": "user", "content": text }], "stream": false })
 }
 
-/// The same for a stream that tells its usage, as the desktop client asks.
+/// Streams a call that asks for usage, as the desktop client does.
 pub(crate) fn streamed(text: &str) -> Value {
     json!({
         "messages": [{ "role": "user", "content": text }],
@@ -49,7 +50,7 @@ pub(crate) fn streamed(text: &str) -> Value {
     })
 }
 
-/// The same with a tool.
+/// Returns a call with a tool.
 pub(crate) fn with_tool(mut request: Value) -> Value {
     let parameters = json!({
         "type": "object",
@@ -63,7 +64,7 @@ pub(crate) fn with_tool(mut request: Value) -> Value {
     request
 }
 
-/// What the desktop client makes of an event stream.
+/// Event stream as the desktop client parses it.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
     pub(crate) text: String,

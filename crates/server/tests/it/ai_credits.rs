@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pia_demo_upstream::Demo;
 use pia_kernel::{Clock, SystemClock, Timestamp};
-use pia_storage::Provider;
+use pia_storage::DatabaseKind;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};
@@ -446,8 +446,8 @@ async fn what_a_server_had_reserved_that_was_killed_is_released_by_another(datab
     // As if fifteen seconds had passed.
     let past = "UPDATE credit_instances SET alive_until = ";
     let past = match database.provider() {
-        Provider::Postgres => format!("{past}now() - interval '1 second'"),
-        Provider::Sqlite => format!("{past}1"),
+        DatabaseKind::Postgres => format!("{past}now() - interval '1 second'"),
+        DatabaseKind::Sqlite => format!("{past}1"),
     };
     crate::harness::execute(&database.connect().await, &past).await;
     let next = server.beside().start().await;

@@ -1,4 +1,4 @@
-//! What becomes of a call whose upstream fails.
+//! Tests of calls whose upstream fails.
 
 use pia_demo_upstream::Demo;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What an upstream's faults leave behind in a server: nothing.
+//! Tests that an upstream's faults leave nothing behind in a server.
 
 mod upstream;
 
@@ -29,7 +29,7 @@ const JSON: &str = "content-type: application/json\r\n";
 const FAILED: (&str, &str) =
     ("Bad Gateway", "The upstream AI provider could not answer the request.");
 
-/// What a caller is told.
+/// Expected result for a caller.
 #[derive(Debug, Clone, Copy)]
 enum Told {
     Refused(u16, &'static str),
@@ -38,8 +38,8 @@ enum Told {
     Answered,
 }
 
-/// What an upstream does wrong, and what is told to who asked for a whole
-/// answer and to who asked for a stream.
+/// Fault of an upstream, and the expected results of a full answer and of a
+/// stream.
 struct Fault {
     name: &'static str,
     deed: Deed,
@@ -71,7 +71,7 @@ fn unfinished(rest: &str) -> String {
     format!("HTTP/1.1 200 OK\r\n{JSON}content-length: 90000\r\n\r\n{rest}")
 }
 
-/// What fails by itself, however long it may take.
+/// Returns the faults that fail by themselves, however long it may take.
 fn faults() -> Vec<Fault> {
     use Then::{HangsUp, HangsUpAfterBytes, Resets};
     let broken = (REFUSED, Told::Broken(FAILED));
@@ -125,7 +125,7 @@ fn faults() -> Vec<Fault> {
     ]
 }
 
-/// What ends only when the server's patience does.
+/// Returns the faults that only a timeout ends.
 fn silences() -> Vec<Fault> {
     use Then::{Drips, IsSilent};
     let head = "HTTP/1.1 200 OK\r\nx-slow:";

@@ -1,4 +1,4 @@
-//! Which model answers, what may be named, and what stands in for what is down.
+//! Tests of the choice of models, of their names, and of fallbacks.
 
 use pia_demo_upstream::Demo;
 use serde_json::{Value, json};

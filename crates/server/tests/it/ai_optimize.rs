@@ -12,7 +12,7 @@ fn template(number: u8) -> String {
     format!("00000001-0000-0000-0000-00000000000{number}")
 }
 
-/// What the model was told and what it was given.
+/// Returns the instructions and the text that the model received.
 fn told(demo: &Demo) -> (String, String) {
     let messages = demo.last().body["messages"].clone();
     assert_eq!(messages.as_array().map(Vec::len), Some(2));

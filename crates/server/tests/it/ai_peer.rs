@@ -26,7 +26,7 @@ pub(crate) struct Call {
 /// A call that has arrived.
 pub(crate) struct Unread(TcpStream);
 
-/// What a call said.
+/// Recorded request.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) head: String,
@@ -136,7 +136,7 @@ impl Fixed {
         Self::answering(response("200 OK", "content-type: application/json\r\n", json)).await
     }
 
-    /// What it was asked so far.
+    /// Returns the requests so far.
     pub(crate) fn calls(&self) -> Vec<Request> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! What the server does for a model, and a model that speaks otherwise.
+//! Tests of the server's tools for models, and of another dialect.
 
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What each call used, as it is written down.
+//! Tests of recorded usage.
 
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
@@ -33,7 +33,7 @@ struct Ledger {
 }
 
 impl Ledger {
-    /// What this caller used.
+    /// Returns the usage of this caller.
     fn of(app: &TestApp, caller: &Client) -> Self {
         let startup = app.config.latest().database.startup.clone();
         let db = Database::open(&startup.target, startup.options).expect("a database");

@@ -69,7 +69,7 @@ fn spent(client: &Client) -> &str {
     client.refresh.as_deref().expect("a refresh token")
 }
 
-/// Where the client is signed in, as it is told.
+/// Lists the sessions of the client.
 pub(crate) async fn sessions(client: &Client) -> Vec<Value> {
     let answer = client.get("/auth/sessions").await;
     assert_eq!(answer.status, 200, "{}", answer.text());

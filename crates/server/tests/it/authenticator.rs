@@ -9,7 +9,7 @@ use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Where the server's pages are, as tests set it.
+/// Origin of the server's pages in tests.
 pub(crate) const ORIGIN: &str = "http://localhost:8080";
 
 pub(crate) const PRESENT: u8 = 0x01;
@@ -20,17 +20,17 @@ const ATTESTED: u8 = 0x40;
 #[derive(Debug)]
 pub(crate) struct Authenticator {
     key: EcdsaKeyPair,
-    /// What it calls the passkey.
+    /// Credential id.
     pub(crate) id: Vec<u8>,
     /// Number of times that it has signed.
     pub(crate) counter: u32,
-    /// Whose it was told the passkey is.
+    /// User handle.
     pub(crate) user: Vec<u8>,
 }
 
-/// What goes into an answer, for a test to change.
+/// Parts of an answer, for a test to change.
 pub(crate) struct Draft {
-    /// What the browser says of its page, and is signed.
+    /// Client data of the browser, which is signed.
     pub(crate) client_data: Value,
     /// For whom the authenticator believes it is asked.
     pub(crate) rp_id: String,
@@ -54,12 +54,12 @@ impl Authenticator {
         Self { counter: 1, ..Self::new() }
     }
 
-    /// What `navigator.credentials.create` gives for these options.
+    /// Returns the result of `navigator.credentials.create` for these options.
     pub(crate) fn create(&mut self, options: &Value) -> Value {
         self.create_as(options, |_| {})
     }
 
-    /// The same with something forged.
+    /// Returns a forged result of `navigator.credentials.create`.
     pub(crate) fn create_as(&mut self, options: &Value, forge: impl FnOnce(&mut Draft)) -> Value {
         self.user = unbase64(&options["user"]["id"]);
         let rp_id = options["rp"]["id"].as_str().expect("an RP id");
@@ -88,12 +88,12 @@ impl Authenticator {
         })
     }
 
-    /// What `navigator.credentials.get` gives for these options.
+    /// Returns the result of `navigator.credentials.get` for these options.
     pub(crate) fn get(&mut self, options: &Value) -> Value {
         self.get_as(options, |_| {})
     }
 
-    /// The same with something forged.
+    /// Returns a forged result of `navigator.credentials.get`.
     pub(crate) fn get_as(&mut self, options: &Value, forge: impl FnOnce(&mut Draft)) -> Value {
         if self.counter > 0 {
             self.counter += 1;

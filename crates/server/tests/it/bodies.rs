@@ -1,4 +1,4 @@
-//! What the server makes of bodies: JSON, its faults, and compression.
+//! Tests of bodies: JSON, its errors, and compression.
 
 use std::io::{Read as _, Write as _};
 

@@ -80,7 +80,7 @@ impl Browser {
         self.command("POST", "url", &json!({ "url": url })).await;
     }
 
-    /// Where it is.
+    /// Returns the URL of the page.
     pub(crate) async fn url(&self) -> String {
         self.ask("url").await
     }
@@ -95,7 +95,7 @@ impl Browser {
         Element::of(&self.command("POST", "element", &by).await)
     }
 
-    /// What has the focus.
+    /// Returns the element with the focus.
     pub(crate) async fn focused(&self) -> Element {
         Element::of(&self.command("GET", "element/active", &Value::Null).await)
     }
@@ -137,8 +137,8 @@ impl Browser {
         self.command("POST", "window/rect", &json!({ "width": width, "height": height })).await;
     }
 
-    /// What the browser found wrong since it was last asked: errors of
-    /// scripts, files that did not load, and what a page's policy forbade.
+    /// Returns the browser's errors since the last call: of scripts, of files
+    /// that did not load, and of the content policy.
     pub(crate) async fn complaints(&self) -> Vec<String> {
         let log = self.command("POST", "se/log", &json!({ "type": "browser" })).await;
         let entries = log.as_array().expect("a log").clone();

@@ -11,7 +11,7 @@ mod memory;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use diesel_async::SimpleAsyncConnection;
-use pia_storage::{Conn, Database, Options};
+use pia_storage::{Conn, Database, DatabaseOptions};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -42,7 +42,7 @@ pub(crate) fn chat(id: &str, updated_at: &str) -> Value {
     })
 }
 
-/// The same, for its owner's devices alone.
+/// Returns an encrypted chat, for its owner's devices alone.
 fn encrypted(id: &str, updated_at: &str) -> Value {
     let mut chat = chat(id, updated_at);
     chat["encryptedPayload"] = STANDARD.encode([0xfb; 200]).into();
@@ -89,7 +89,8 @@ fn ids(list: &Value) -> Vec<String> {
 }
 
 async fn execute(app: &TestApp, sql: &str) {
-    let db = Database::open(&app.database().target(), Options::default()).expect("a database");
+    let db =
+        Database::open(&app.database().target(), DatabaseOptions::default()).expect("a database");
     let done = match db.writer().await.expect("a connection") {
         Conn::Sqlite(mut conn) => conn.batch_execute(sql).await,
         Conn::Postgres(mut conn) => conn.batch_execute(sql).await,

@@ -72,7 +72,7 @@ impl Client {
         }
     }
 
-    /// The same at another instance.
+    /// Returns the client at another instance.
     pub(crate) fn at(self, addr: SocketAddr) -> Self {
         Self { addr, ..self }
     }
@@ -166,7 +166,7 @@ pub(crate) fn parse(raw: &[u8]) -> Answer {
     Answer { status: status.expect("a status"), headers, body, bytes }
 }
 
-/// What the chunks hold, as far as they came.
+/// Returns the content of the chunks, as far as they came.
 pub(crate) fn unchunked(mut raw: &[u8]) -> Vec<u8> {
     let mut whole = Vec::new();
     while let Some(end) = raw.windows(2).position(|it| it == b"\r\n") {

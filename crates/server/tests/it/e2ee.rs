@@ -18,7 +18,7 @@ async fn status(client: &Client) -> Value {
     answer.body
 }
 
-/// What a device is told to be: 0 pending, 1 active, 2 revoked.
+/// Returns the state of a device: 0 pending, 1 active, 2 revoked.
 async fn standing(client: &Client, device: &str) -> Value {
     let answer = client.get(&format!("/api/e2ee/devices/{device}/status")).await;
     assert_eq!(answer.status, 200, "{}", answer.text());

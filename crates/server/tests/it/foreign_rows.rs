@@ -1,4 +1,4 @@
-//! What is somebody else's is answered as what is nobody's.
+//! Tests that other people's rows look as if they did not exist.
 
 use pia_testkit::databases::Fresh;
 use pia_web::Route;
@@ -45,9 +45,9 @@ async fn owned(route: &Route, owner: &Client) -> String {
     owned.expect(route.path)
 }
 
-/// What is answered where there is nothing of the caller's. Ids of chats are
-/// each person's own, so that there nothing is somebody else's: what is stored
-/// under one that is taken elsewhere is new, and nothing is left to delete.
+/// Returns the expected answer where the caller has nothing. Ids of chats are
+/// unique within an account only: one that is stored under an id of another
+/// account is new, and there is nothing to delete.
 fn nothing_there(route: &Route) -> u16 {
     match (route.method.as_str(), route.path) {
         ("PUT", "/api/v1/chats/{id}") => 400,
@@ -63,7 +63,7 @@ async fn call(client: &Client, route: &Route, id: &str) -> Answer {
     client.send(route.method.as_str(), &path, &[], &body(route)).await
 }
 
-/// What the route reads before it looks for the row.
+/// Returns the body that the route reads before it looks for the row.
 fn body(route: &Route) -> Vec<u8> {
     let key = json!({ "ciphertext": text(1, 60), "hkdfSalt": text(1, 32) });
     match (route.method.as_str(), route.path) {

@@ -1,4 +1,4 @@
-//! What holds for every route.
+//! Tests of what holds for every route.
 
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};
@@ -209,8 +209,8 @@ async fn an_answer_loads_nothing_and_browsers_come_back_by_tls() {
     }
 }
 
-/// Where a request ends must not be a matter of taste: a proxy in front that
-/// sees another end would let somebody's bytes begin another's request.
+/// Framing must not be ambiguous: a proxy in front that sees another end of a
+/// request would let somebody's bytes begin another's.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_whose_end_is_in_doubt_is_refused() {
     let app = TestApp::spawn().await;

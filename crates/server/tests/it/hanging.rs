@@ -110,7 +110,7 @@ async fn timed(answer: impl Future<Output = Answer>) -> (Answer, Duration) {
     (answer.await, begun.elapsed())
 }
 
-/// What a person does, all at once: each with how long it took.
+/// Runs all that a person does at once, and returns how long each took.
 async fn everything(app: &TestApp, ada: &Client) -> Vec<(Answer, Duration)> {
     let stranger = app.stranger();
     let ada = ada.clone().at(app.addr);

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::client::Client;
 
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
-/// What its access tokens are signed with.
+/// Key that signs its access tokens.
 pub(crate) const JWT_KEY: &str = "kK3vJx7Qd0w2Zr8Tn5Yb1Lm6Pc4Hs9Gf";
 pub(crate) const MASTER_KEY: &str =
     "3f9c1e7ab25d804657e1c3d9f0b8a2641d7e5c9b3a8f60427c1e9d5b3f7a8064";
@@ -43,12 +43,12 @@ pub(crate) struct TestApp {
     database: Arc<Fresh>,
 }
 
-/// How a server is set up before it starts.
+/// Configuration of a server before it starts.
 pub(crate) struct Setting {
     database: Arc<Fresh>,
     variables: Vec<(String, String)>,
     clock: Arc<dyn Clock>,
-    /// What lies in the licence's place.
+    /// Content of the licence file.
     licence: Option<Vec<u8>>,
 }
 
@@ -209,7 +209,7 @@ impl TestApp {
         self.admin_at(line, Arc::new(SystemClock)).await
     }
 
-    /// The same by another clock.
+    /// Runs the command by another clock.
     pub(crate) async fn admin_at(
         &self,
         line: &str,

@@ -31,7 +31,7 @@ pub(crate) async fn letters_to(app: &TestApp, address: &str) -> Vec<StoredEmail>
     opened.filter(|it| it.to == address).collect()
 }
 
-/// Which letters went to an address, the oldest first.
+/// Returns the names of the emails to an address, the oldest first.
 pub(crate) async fn names_to(app: &TestApp, address: &str) -> Vec<String> {
     letters_to(app, address).await.into_iter().map(|it| it.letter).collect()
 }
@@ -42,7 +42,7 @@ pub(crate) async fn link_to(app: &TestApp, address: &str) -> String {
     letters.last().expect("a letter").fields["link"].clone()
 }
 
-/// What is asked of the server by following a link: path and query.
+/// Returns the target of a link: path and query.
 pub(crate) fn target<'a>(app: &TestApp, link: &'a str) -> &'a str {
     let config = app.config.latest();
     link.strip_prefix(config.server.public_url.as_str()).expect("a link to this server")

@@ -32,7 +32,7 @@ fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).expect("a file").permissions().mode() & 0o777
 }
 
-/// What `curl --data-binary` sends.
+/// Uploads a body as `curl --data-binary` does.
 async fn upload(app: &TestApp, token: &str, text: &str) -> Answer {
     let headers = [("x-setup-token", token), ("content-type", "application/x-www-form-urlencoded")];
     app.stranger().send("POST", "/admin/setup/license", &headers, text.as_bytes()).await

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::both::on_both_databases;
 use crate::harness::{Setting, TestApp};
 use crate::patience::until;
-use crate::relay::{Behaviour, DeliveredMail, FROM, Relay};
+use crate::relay::{Behaviour, DeliveredMail, FROM, FakeRelay};
 
 on_both_databases!(
     a_letter_is_delivered_and_forgotten,
@@ -54,18 +54,18 @@ async fn tried(app: &TestApp) {
 
 /// A port on which nobody listens.
 async fn closed_port() -> u16 {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
     let port = relay.port;
     relay.stop().await;
     port
 }
 
-async fn open_at(port: u16) -> Relay {
-    Relay::that(Behaviour { port, ..Behaviour::default() }).await
+async fn open_at(port: u16) -> FakeRelay {
+    FakeRelay::that(Behaviour { port, ..Behaviour::default() }).await
 }
 
 async fn a_letter_is_delivered_and_forgotten(database: Fresh) {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
     let app = Setting::on(database).with_relay(&relay).with("Smtp__FromName", "Our Pia");
     let app = app.start().await;
     let ada = app.sign_up("ada@example.org").await;
@@ -119,8 +119,8 @@ async fn a_letter_outlives_the_server_that_could_not_send_it(database: Fresh) {
 
 async fn a_letter_in_flight_when_a_server_dies_is_sent_by_another(database: Fresh) {
     let (clock, of_server) = clock();
-    let silent = Relay::that(Behaviour { silent: true, ..Behaviour::default() }).await;
-    let relay = Relay::start().await;
+    let silent = FakeRelay::that(Behaviour { silent: true, ..Behaviour::default() }).await;
+    let relay = FakeRelay::start().await;
     let first = Setting::on(database).with_relay(&silent).at(Arc::clone(&of_server));
     let first = first.start().await;
     first.queue(invitation(clock.now(), 1)).await;
@@ -136,7 +136,7 @@ async fn a_letter_in_flight_when_a_server_dies_is_sent_by_another(database: Fres
 }
 
 async fn of_two_servers_one_delivers_each_letter(database: Fresh) {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
     let first = Setting::on(database).with_relay(&relay).start().await;
     let second = Setting::beside(&first).with_relay(&relay).start().await;
 
@@ -155,7 +155,7 @@ fn different(mails: &[DeliveredMail]) -> (usize, usize) {
 }
 
 async fn a_letter_that_the_relay_refuses_is_wiped(database: Fresh) {
-    let relay = Relay::that(Behaviour { refuse: true, ..Behaviour::default() }).await;
+    let relay = FakeRelay::that(Behaviour { refuse: true, ..Behaviour::default() }).await;
     let app = Setting::on(database).with_relay(&relay).start().await;
 
     app.queue(invitation(SystemClock.now(), 1)).await;
@@ -168,7 +168,7 @@ async fn a_letter_that_the_relay_refuses_is_wiped(database: Fresh) {
 }
 
 async fn a_letter_in_hand_is_seen_through_when_the_server_ends(database: Fresh) {
-    let silent = Relay::that(Behaviour { silent: true, ..Behaviour::default() }).await;
+    let silent = FakeRelay::that(Behaviour { silent: true, ..Behaviour::default() }).await;
     let app = Setting::on(database).with_relay(&silent).with("Smtp__Timeout", "2s");
     let app = app.start().await;
     app.queue(invitation(SystemClock.now(), 1)).await;
@@ -181,7 +181,7 @@ async fn a_letter_in_hand_is_seen_through_when_the_server_ends(database: Fresh) 
 }
 
 async fn letters_wait_until_a_relay_is_set(database: Fresh) {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
     let app = Setting::on(database).start().await;
     app.queue(invitation(SystemClock.now(), 1)).await;
 

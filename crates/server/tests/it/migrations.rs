@@ -4,7 +4,7 @@ use pia_testkit::databases::Fresh;
 
 use crate::program::Call;
 
-/// What changing the tables needs: where they are, and nothing else.
+/// Returns the settings of a migration: the database, and nothing else.
 fn migrating(database: &Fresh) -> Call {
     on(Call::bare().argument("--migrate-only"), database)
 }

@@ -1,4 +1,4 @@
-//! What operators and their tools ask: probes, metrics, the API's description.
+//! Tests of the operator's routes: probes, metrics, the API's description.
 
 use pia_policy::{Edition, Feature, Terms};
 use pia_testkit::databases::Fresh;

@@ -14,7 +14,7 @@ use crate::client::Client;
 use crate::harness::{JWT_KEY, MASTER_KEY, licence, terms};
 use crate::patience::until;
 
-/// How the binary is called.
+/// Call of the binary.
 pub(crate) struct Call {
     dir: Arc<TempDir>,
     variables: Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! What would end a text in SQL, wherever a request has room for it.
+//! Tests of quotes and other SQL syntax wherever a request takes text.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ const HOSTILE: [&str; 8] = [
     "\u{201c}\u{2019}\u{ff07}",
 ];
 
-/// What else may come in an address.
+/// Control characters for an address.
 const CONTROLS: [&str; 3] = ["\0", "'\0--", "\u{0}\u{1}\r\n'"];
 
 /// Every header that is read anywhere.

@@ -10,14 +10,14 @@ use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
 use crate::client::Client;
 use crate::harness::{Setting, TestApp};
 
-pub(crate) use pia_testkit::relay::{Behaviour, DeliveredMail, Relay};
+pub(crate) use pia_testkit::relay::{Behaviour, DeliveredMail, FakeRelay};
 
 /// From whom all mail of these tests is.
 pub(crate) const FROM: &str = "pia@pia.example";
 
 impl Setting {
     /// With this relay for its mail.
-    pub(crate) fn with_relay(self, relay: &Relay) -> Self {
+    pub(crate) fn with_relay(self, relay: &FakeRelay) -> Self {
         self.with_relay_at(relay.port)
     }
 
@@ -30,7 +30,7 @@ impl Setting {
     }
 }
 
-/// What is kept of a mail that was not sent.
+/// Row of an email that was not sent.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable)]
 pub(crate) struct WaitingMail {
     pub(crate) letter: String,
@@ -63,7 +63,7 @@ impl TestApp {
         assert_eq!(done.expect("an account"), 1);
     }
 
-    /// What there is in its outbox.
+    /// Returns the emails in its outbox.
     pub(crate) async fn mails(&self) -> Vec<WaitingMail> {
         let db = open(self);
         let rows = mails::table.order(mails::id).select((

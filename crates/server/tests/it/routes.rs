@@ -2,7 +2,8 @@
 
 use pia_testkit::databases::Fresh;
 use pia_web::{
-    Access, Accounts, Budget, Credentials, Document, Licensing, PaidBy, RateLimit, Route,
+    AcceptedCredentials, Access, AccountScope, Budget, Document, Licensing, PaidBy, RateLimit,
+    Route,
 };
 
 use crate::client::Client;
@@ -136,7 +137,7 @@ fn told(route: &Route) -> String {
         Access::Anonymous => "anyone",
         Access::Bearer => "signed-in",
         Access::Owner => "owner",
-        Access::Leaver => "leaver",
+        Access::OwnerOrGone => "leaver",
         Access::Operator => "operator",
     };
     let licensing = match route.licensing {
@@ -225,8 +226,8 @@ fn rows_say_what_their_paths_promise() {
             below(&["/admin", "/api/admin"]),
         );
         let said = (
-            route.credentials == Credentials::SessionOrApiKey,
-            !anonymous && route.accounts == Accounts::Any,
+            route.credentials == AcceptedCredentials::SessionOrApiKey,
+            !anonymous && route.accounts == AccountScope::Any,
             route.payer == PaidBy::Address,
             route.document == Document::Admin,
         );

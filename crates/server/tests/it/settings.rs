@@ -3,7 +3,7 @@
 use crate::harness::{JWT_KEY, MASTER_KEY};
 use crate::program::Call;
 
-/// What is refused: a variable, its value, the code, and the setting's name.
+/// Refused settings: a variable, its value, the code, and the setting's name.
 const REFUSED: &[(&str, &str, &str, &str)] = &[
     ("JWT_SECRET_KEY", "tooShortZq81", "SVC-CFG-004", "Jwt:SecretKey"),
     ("JWT_SECRET_KEY", "your-super-secret-key-of-32-chars!", "SVC-CFG-004", "Jwt:SecretKey"),

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::client::{Answer, Client};
 
-/// What a device pulls with that has nothing yet.
+/// Watermark of a device that has nothing yet.
 pub(crate) const NOTHING: &str = "0001-01-01T00:00:00.0000000Z";
 /// The channels whose changes are `upserted`.
 const UPSERTED: [&str; 8] = [

@@ -85,7 +85,7 @@ pub(crate) fn ask(holder: Holder, credits: i64) -> AdmissionRequest {
 
 pub(crate) async fn admitted(bank: &SqlCreditStore, ask: AdmissionRequest) -> ReservationGuard {
     match bank.admit(ask).await.unwrap() {
-        Admission::Granted { hold, .. } => hold,
+        Admission::Granted { reservation: hold, .. } => hold,
         Admission::Refused(refusal) => panic!("refused: {refusal:?}"),
     }
 }
@@ -106,7 +106,7 @@ pub(crate) async fn settled(bank: &SqlCreditStore) {
 
 /// Returns the used and the reserved credits of each window of a holder.
 pub(crate) async fn counted(bank: &SqlCreditStore, holder: Holder) -> Vec<(String, i64, i64)> {
-    let books = bank.books(holder).await.unwrap();
+    let books = bank.load_windows(holder).await.unwrap();
     let told = |it: &pia_assistant::Window| {
         (it.key.kind.name().to_owned(), it.used.rounded_up(), it.reserved.rounded_up())
     };
@@ -115,7 +115,7 @@ pub(crate) async fn counted(bank: &SqlCreditStore, holder: Holder) -> Vec<(Strin
 
 /// Every window's reservations are those of open calls.
 pub(crate) async fn sound(bank: &SqlCreditStore) {
-    assert_eq!(bank.check().await.unwrap(), []);
+    assert_eq!(bank.find_mismatches().await.unwrap(), []);
 }
 
 pub(crate) fn credits(whole: i64) -> Micros {

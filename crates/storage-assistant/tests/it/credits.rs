@@ -61,7 +61,7 @@ fn usage(user: UserId) -> UsageRecord {
         rates: Rates::default(),
         spent: credits(1),
         estimated: false,
-        outcome: pia_assistant::Outcome::Completed,
+        outcome: pia_assistant::CallOutcome::Completed,
     }
 }
 
@@ -129,7 +129,7 @@ async fn of_two_hundred_calls_at_once_on_two_instances_a_budget_for_fifty_admits
     let holds: Vec<_> = answers
         .into_iter()
         .filter_map(|it| match it {
-            Admission::Granted { hold, output, .. } => {
+            Admission::Granted { reservation: hold, output, .. } => {
                 assert_eq!(output, 2000);
                 Some(hold)
             }
@@ -158,7 +158,7 @@ async fn calls_that_settle_while_others_ask_never_pass_the_limit(db: Database) {
         let bank = banks[at % 2].clone();
         async move {
             match bank.admit(ask(ada, 2)).await.unwrap() {
-                Admission::Granted { hold, .. } => {
+                Admission::Granted { reservation: hold, .. } => {
                     hold.settle(credits(1), Some(usage(ada.member)));
                     1
                 }
@@ -326,7 +326,7 @@ async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
     let ada = member(&db, limited(100, 0)).await;
     let hold = admitted(&bank, ask(ada, 2)).await;
     let (id, usage) = (hold.reservation(), usage(ada.member));
-    let parts = bank.books(ada).await.unwrap().windows.into_keys();
+    let parts = bank.load_windows(ada).await.unwrap().windows.into_keys();
     let parts =
         parts.map(|window| pia_assistant::ReservationLine { window, amount: credits(2) }).collect();
     std::mem::forget(hold);
@@ -388,7 +388,7 @@ async fn a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once(db: D
     sign_up(&db, UserId::generate(), monday + Duration::from_hours(24 * 8)).await;
 
     // Nobody called last week: what two members left is 20.
-    let first = banks[0].books(ada).await.unwrap();
+    let first = banks[0].load_windows(ada).await.unwrap();
     admitted(&banks[0], ask(ada, 7)).await.settle(credits(7), None);
     settled(&banks[0]).await;
     clock.set(monday + Duration::from_hours(24 * 7 + 1));
@@ -402,7 +402,7 @@ async fn a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once(db: D
     let pools: Vec<_> = first
         .windows
         .values()
-        .chain(banks[1].books(bob).await.unwrap().windows.values())
+        .chain(banks[1].load_windows(bob).await.unwrap().windows.values())
         .filter(|it| it.key.kind == pia_assistant::WindowKind::Pool)
         .map(|it| it.total.rounded_down())
         .collect();
@@ -442,7 +442,7 @@ async fn a_week_goes_on_in_another_zone_and_leaves_what_it_would(db: Database) {
     let went_on = of(ada, "weekly").await;
     clock.advance(Duration::from_hours(7 * 24));
     let begun = of(ada, "weekly").await;
-    let pool = bank.books(ada).await.unwrap().windows;
+    let pool = bank.load_windows(ada).await.unwrap().windows;
     let pool = pool.values().find(|it| it.key.kind.name() == "pool").map(|it| it.total);
 
     assert_eq!((looked, went_on, begun), (vec![4], vec![6], vec![0]));

@@ -2,7 +2,7 @@
 
 use pia_assistant::{Admission, CreditLimits, CreditStore, Holder};
 use pia_kernel::SideEffects;
-use pia_storage::{Database, Provider};
+use pia_storage::{Database, DatabaseKind};
 use pia_storage_assistant::SqlCreditStore;
 use tokio_util::task::TaskTracker;
 
@@ -31,7 +31,7 @@ async fn calls_are_admitted_in_one_statement_where_nobody_disturbs_them(db: Data
         holds.push(admitted(&bank, ask(ada, 2)).await);
     }
 
-    let guessed = if db.provider() == Provider::Postgres { 4 } else { 0 };
+    let guessed = if db.provider() == DatabaseKind::Postgres { 4 } else { 0 };
     assert_eq!(bank.counts().guessed, guessed);
     assert_eq!(reserved(&bank, ada).await, 10);
     sound(&bank).await;
@@ -73,7 +73,7 @@ async fn instances_that_take_turns_never_pass_the_limit(db: Database) {
     // Some take turns, some come several times, and so know what they wrote.
     for at in [0, 1, 0, 0, 1, 2, 2, 2, 0, 1, 1, 2, 0] {
         match banks[at].admit(ask(ada, 2)).await.unwrap() {
-            Admission::Granted { hold, output, .. } => holds.push((hold, output)),
+            Admission::Granted { reservation: hold, output, .. } => holds.push((hold, output)),
             Admission::Refused(_) => {}
         }
         sound(&banks[0]).await;

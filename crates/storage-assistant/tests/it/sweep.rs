@@ -31,8 +31,8 @@ const DIES: &str = "UPDATE credit_instances SET alive_until = ";
 
 async fn kill_all(db: &Database) {
     let past = match db.provider() {
-        pia_storage::Provider::Postgres => "now() - interval '1 second'",
-        pia_storage::Provider::Sqlite => "1",
+        pia_storage::DatabaseKind::Postgres => "now() - interval '1 second'",
+        pia_storage::DatabaseKind::Sqlite => "1",
     };
     execute(db, &format!("{DIES}{past}")).await;
 }
@@ -228,7 +228,7 @@ async fn a_window_that_does_not_agree_is_found(db: Database) {
     let _hold = admitted(&bank, ask(ada, 5)).await;
     execute(&db, "UPDATE credit_windows SET reserved = reserved + 7 WHERE kind = 'hourly'").await;
 
-    let found = bank.check().await.unwrap();
+    let found = bank.find_mismatches().await.unwrap();
 
     let [mismatch] = found.as_slice() else { panic!("{found:?}") };
     assert_eq!(mismatch.window, format!("{}:hourly", ada.member));

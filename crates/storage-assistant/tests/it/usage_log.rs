@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use pia_assistant::{Micros, Mode, Outcome, Rates, Usage, UsageLog, UsageRecord};
+use pia_assistant::{CallOutcome, Micros, Mode, Rates, Usage, UsageLog, UsageRecord};
 use pia_kernel::{ApiKeyId, GroupId, Timestamp, UserId};
 use pia_storage::schema::ai_usage;
-use pia_storage::{Database, DbError, DbUid, Provider, on_conn};
+use pia_storage::{Database, DatabaseKind, DbError, DbUid, on_conn};
 use pia_storage_assistant::SqlCreditStore;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
@@ -43,7 +43,7 @@ pub(crate) fn record(model: &str) -> UsageRecord {
         rates: Rates { input: 1, output: 2, cached_input: 3, connector: 4 },
         spent: Micros(6),
         estimated: true,
-        outcome: Outcome::Abandoned,
+        outcome: CallOutcome::Abandoned,
     }
 }
 
@@ -175,8 +175,8 @@ async fn what_is_noted_while_the_database_is_away_is_written_later(db: Database)
 async fn a_record_that_the_database_refuses_holds_up_no_other(db: Database) {
     let log = start(&db);
     let refuse = match db.provider() {
-        Provider::Postgres => "ALTER TABLE ai_usage ADD CHECK (model <> 'bad')",
-        Provider::Sqlite => {
+        DatabaseKind::Postgres => "ALTER TABLE ai_usage ADD CHECK (model <> 'bad')",
+        DatabaseKind::Sqlite => {
             "CREATE TRIGGER refuse BEFORE INSERT ON ai_usage WHEN NEW.model = 'bad'
              BEGIN SELECT RAISE(ABORT, 'bad'); END"
         }

@@ -5,7 +5,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Cursor, UserId};
 use pia_storage::schema::{chats as table, ledgers};
 use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx};
-use pia_sync::{ChatPage, ChatStore, ChatsPart, ListedChats, NewChat, Unless};
+use pia_sync::{ChatListRequest, ChatPage, ChatStore, IfNoneMatch, ListedChats, NewChat};
 
 use crate::people::{at, chat, chats, delete, person, put};
 
@@ -20,10 +20,11 @@ pia_testkit::contract! {
     a_restored_server_takes_no_version_for_one_that_it_lost,
 }
 
-const ALL: ChatsPart = ChatsPart { since: None, after: None, limit: 100, deleted: true };
+const ALL: ChatListRequest =
+    ChatListRequest { since: None, after: None, limit: 100, deleted: true };
 
-async fn page(db: &Database, user: UserId, part: ChatsPart) -> ChatPage {
-    match chats(db).list(user, part, Unless::Never).await.unwrap() {
+async fn page(db: &Database, user: UserId, part: ChatListRequest) -> ChatPage {
+    match chats(db).list(user, part, IfNoneMatch::Never).await.unwrap() {
         ListedChats::Page(page) => page,
         ListedChats::Unchanged(version) => panic!("{version}"),
     }
@@ -35,12 +36,12 @@ fn numbers(page: &ChatPage) -> (Vec<u128>, Vec<u128>) {
     (chats.collect(), page.deleted.iter().map(|it| it.0.as_u128()).collect())
 }
 
-async fn told(db: &Database, user: UserId, part: ChatsPart) -> (Vec<u128>, Vec<u128>) {
+async fn told(db: &Database, user: UserId, part: ChatListRequest) -> (Vec<u128>, Vec<u128>) {
     numbers(&page(db, user, part).await)
 }
 
-fn since(micros: i64) -> ChatsPart {
-    ChatsPart { since: Some(at(micros)), ..ALL }
+fn since(micros: i64) -> ChatListRequest {
+    ChatListRequest { since: Some(at(micros)), ..ALL }
 }
 
 async fn whoever_has_no_chats_is_told_none(db: Database) {
@@ -75,7 +76,7 @@ async fn parts_follow_one_another_without_a_gap(db: Database) {
     let (mut all, mut parts, mut after) = (Vec::new(), 0, None);
 
     loop {
-        let page = page(&db, ada, ChatsPart { after, limit: 2, ..ALL }).await;
+        let page = page(&db, ada, ChatListRequest { after, limit: 2, ..ALL }).await;
         let (live, deleted) = numbers(&page);
         assert!(live.len() + deleted.len() <= 2);
         all.extend(live);
@@ -113,7 +114,10 @@ async fn what_was_deleted_is_told_of_to_who_asks(db: Database) {
     let a_month = 30 * 24 * 3_600_000_000;
     assert_eq!(told(&db, ada, since(500 + a_month)).await, (vec![], vec![2]));
     assert_eq!(told(&db, ada, since(501 + a_month)).await, (vec![], vec![]));
-    assert_eq!(told(&db, ada, ChatsPart { deleted: false, ..ALL }).await, (vec![1, 3], vec![]));
+    assert_eq!(
+        told(&db, ada, ChatListRequest { deleted: false, ..ALL }).await,
+        (vec![1, 3], vec![])
+    );
 }
 
 async fn a_part_is_cut_by_its_length_too(db: Database) {
@@ -125,7 +129,7 @@ async fn a_part_is_cut_by_its_length_too(db: Database) {
     let (mut parts, mut after) = (Vec::new(), None);
 
     loop {
-        let page = page(&db, ada, ChatsPart { after, ..ALL }).await;
+        let page = page(&db, ada, ChatListRequest { after, ..ALL }).await;
         parts.push(numbers(&page).0);
         after = page.next;
         if after.is_none() {
@@ -140,10 +144,10 @@ async fn nothing_is_told_again_that_has_not_changed(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     let version = page(&db, ada, ALL).await.version;
-    let known = || Unless::OneOf(vec![version]);
+    let known = || IfNoneMatch::OneOf(vec![version]);
 
     let same = chats(&db).list(ada, ALL, known()).await.unwrap();
-    let any = chats(&db).list(ada, ALL, Unless::Any).await.unwrap();
+    let any = chats(&db).list(ada, ALL, IfNoneMatch::Any).await.unwrap();
     put(&db, ada, &chat(2, 10), 100).await;
     let changed = chats(&db).list(ada, ALL, known()).await.unwrap();
 
@@ -151,7 +155,7 @@ async fn nothing_is_told_again_that_has_not_changed(db: Database) {
     let ListedChats::Page(changed) = changed else { panic!("{changed:?}") };
     assert_eq!((changed.version.epoch, changed.version.version), (version.epoch, 2));
     let behind = Cursor { at: at(10), id: pia_sync::ChatId(uuid::Uuid::from_u128(2)).0 };
-    let end = page(&db, ada, ChatsPart { after: Some(behind), ..ALL }).await;
+    let end = page(&db, ada, ChatListRequest { after: Some(behind), ..ALL }).await;
     assert_eq!(numbers(&end), (vec![], vec![]));
 }
 
@@ -180,7 +184,7 @@ async fn a_restored_server_takes_no_version_for_one_that_it_lost(db: Database) {
     restore(&db, ada, 1, 100).await;
     put(&db, ada, &chat(3, 10), 300).await;
 
-    let told = chats(&db).list(ada, ALL, Unless::OneOf(vec![lost])).await.unwrap();
+    let told = chats(&db).list(ada, ALL, IfNoneMatch::OneOf(vec![lost])).await.unwrap();
 
     let ListedChats::Page(page) = told else { panic!("{told:?}") };
     assert_eq!((numbers(&page).0, page.version.version), (vec![1, 3], lost.version));

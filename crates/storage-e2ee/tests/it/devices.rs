@@ -2,8 +2,8 @@
 
 use futures_util::future::{join, join_all};
 use pia_e2ee::{
-    ActivationForm, ApproveError, Change, DeviceState, FindCopyError, FindError, KeepKeyError,
-    KeyState, KeyStore as _, RegisterError, RevokeError,
+    ActivationForm, ApproveError, Change, DeviceState, FindCopyError, FindError, KeyState,
+    KeyStore as _, RegisterDeviceError, RevokeDeviceError, StoreKeyError,
 };
 use pia_kernel::{SideEffects, UserId};
 use pia_storage::Database;
@@ -29,7 +29,7 @@ async fn a_device_is_kept_as_it_described_itself(db: Database) {
 
     let session = ada.register(&first).await;
     let pending = ada.devices.find(ada.user, &first.id).await.unwrap();
-    ada.devices.keep_key(ada.owner(), &first.id, key_form(3)).await.unwrap();
+    ada.devices.store_key(ada.owner(), &first.id, key_form(3)).await.unwrap();
     let active = ada.devices.find(ada.user, &first.id).await.unwrap();
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
     let revoked = ada.devices.find(ada.user, &first.id).await.unwrap();
@@ -58,7 +58,7 @@ async fn a_device_that_is_approved_keeps_by_whom(db: Database) {
 
     ada.devices.approve(ada.user, approval.clone()).await.unwrap();
     let key = ada.devices.key_of(ada.user, &second.id).await.unwrap();
-    ada.devices.keep_key(ada.owner(), &second.id, key_form(5)).await.unwrap();
+    ada.devices.store_key(ada.owner(), &second.id, key_form(5)).await.unwrap();
     let own = ada.devices.key_of(ada.user, &second.id).await.unwrap();
 
     let approved = key.approved.unwrap();
@@ -76,12 +76,12 @@ async fn what_is_another_persons_is_not_found(db: Database) {
 
     let found = bob.devices.find(bob.user, &first.id).await;
     let revoked = bob.devices.revoke(bob.user, &first.id).await;
-    let kept = bob.devices.keep_key(bob.owner(), &first.id, key_form(1)).await;
+    let kept = bob.devices.store_key(bob.owner(), &first.id, key_form(1)).await;
     let same = bob.devices.register(bob.user, Machine::new("first").form()).await.unwrap();
 
     assert!(matches!(found, Err(FindError::Unknown)));
-    assert!(matches!(revoked, Err(RevokeError::Unknown)));
-    assert!(matches!(kept, Err(KeepKeyError::Unknown)));
+    assert!(matches!(revoked, Err(RevokeDeviceError::Unknown)));
+    assert!(matches!(kept, Err(StoreKeyError::Unknown)));
     assert!(same.is_first, "ids are each person's own");
     assert_eq!(bob.devices.state(bob.user).await.unwrap(), KeyState::default());
     assert!(ada.devices.find(ada.user, &first.id).await.unwrap().is_active());
@@ -94,10 +94,10 @@ async fn of_devices_that_begin_at_once_one_encrypts_the_account(db: Database) {
         ada.register(machine).await;
     }
 
-    let begin = machines.iter().map(|it| ada.devices.keep_key(ada.owner(), &it.id, key_form(1)));
+    let begin = machines.iter().map(|it| ada.devices.store_key(ada.owner(), &it.id, key_form(1)));
     let begun = join_all(begin).await;
 
-    let refused = |it: &Result<(), KeepKeyError>| matches!(it, Err(KeepKeyError::NotActive));
+    let refused = |it: &Result<(), StoreKeyError>| matches!(it, Err(StoreKeyError::NotActive));
     assert_eq!(begun.iter().filter(|it| it.is_ok()).count(), 1);
     assert_eq!(begun.iter().filter(|it| refused(it)).count(), 7);
     let devices = ada.devices.list(ada.user).await.unwrap();
@@ -126,7 +126,7 @@ async fn of_approvals_of_one_session_one_lets_the_device_in(db: Database) {
 
 async fn of_an_approval_and_an_activation_one_lets_the_device_in(db: Database) {
     let (ada, first) = Person::encrypted(&db).await;
-    ada.recovery.keep(ada.owner(), recovery_form(9)).await.unwrap();
+    ada.recovery.store_copy(ada.owner(), recovery_form(9)).await.unwrap();
     for round in 0..8 {
         let machine = Machine::new(&format!("d{round}"));
         let session = ada.register(&machine).await;
@@ -170,7 +170,9 @@ async fn of_many_that_register_at_once_no_more_stay_than_may(db: Database) {
     let register = machines.iter().map(|it| ada.devices.register(ada.user, it.form()));
     let registered = join_all(register).await;
 
-    let full = |it: &Result<_, RegisterError>| matches!(it, Err(RegisterError::Full { limit: 50 }));
+    let full = |it: &Result<_, RegisterDeviceError>| {
+        matches!(it, Err(RegisterDeviceError::Full { limit: 50 }))
+    };
     assert_eq!(registered.iter().filter(|it| full(it)).count(), 6);
     assert_eq!(ada.devices.list(ada.user).await.unwrap().len(), 50);
 }
@@ -184,7 +186,7 @@ async fn a_change_is_counted_and_nothing_is_not(db: Database) {
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
 
-    assert!(matches!(unknown, Err(RevokeError::Unknown)));
+    assert!(matches!(unknown, Err(RevokeDeviceError::Unknown)));
     assert_eq!((before, encrypted, refused), (2, true, (2, true)));
     assert_eq!(ada.ledger().await, (3, true), "it is encrypted for good");
     assert_eq!(ada.audited("device.revoked").await, 1);
@@ -213,7 +215,7 @@ async fn of_what_is_refused_nothing_is_written(db: Database) {
 
 async fn devices_go_with_their_account_and_nobody_without_one_has_any(db: Database) {
     let (ada, first) = Person::encrypted(&db).await;
-    ada.recovery.keep(ada.owner(), recovery_form(1)).await.unwrap();
+    ada.recovery.store_copy(ada.owner(), recovery_form(1)).await.unwrap();
 
     ada.leave().await;
     let registered = ada.devices.register(ada.user, first.form()).await;
@@ -222,5 +224,5 @@ async fn devices_go_with_their_account_and_nobody_without_one_has_any(db: Databa
     let copy = ada.recovery.find(ada.user).await;
     assert!(matches!(copy, Err(FindCopyError::NotSetUp)));
     assert_eq!(ada.devices.state(ada.user).await.unwrap(), KeyState::default());
-    assert!(matches!(registered, Err(RegisterError::Gone)));
+    assert!(matches!(registered, Err(RegisterDeviceError::Gone)));
 }

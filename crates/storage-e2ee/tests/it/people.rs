@@ -88,7 +88,7 @@ impl Person {
     pub(crate) async fn encrypted(db: &Database) -> (Self, Machine) {
         let (person, first) = (Self::new(db).await, Machine::new("first"));
         person.register(&first).await;
-        person.devices.keep_key(person.owner(), &first.id, key_form(1)).await.unwrap();
+        person.devices.store_key(person.owner(), &first.id, key_form(1)).await.unwrap();
         (person, first)
     }
 

@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_e2ee::{
-    ActivateError, ActivationForm, KeepCopyError, ProofKeyForm, PutProofKeyError, RecoveryForm,
+    ActivateError, ActivationForm, ProofKeyForm, PutProofKeyError, RecoveryForm, StoreCopyError,
 };
 use pia_kernel::Secret;
 use pia_storage::schema::recovery_keys;
@@ -48,9 +48,9 @@ async fn a_copy_is_kept_as_it_was_sent_and_replaced(db: Database) {
     let (ada, _first) = Person::encrypted(&db).await;
     let newer = RecoveryForm { umk_version: Some(2), ..recovery_form(6) };
 
-    ada.recovery.keep(ada.owner(), recovery_form(5)).await.unwrap();
+    ada.recovery.store_copy(ada.owner(), recovery_form(5)).await.unwrap();
     let first = ada.recovery.find(ada.user).await.unwrap();
-    ada.recovery.keep(ada.owner(), newer).await.unwrap();
+    ada.recovery.store_copy(ada.owner(), newer).await.unwrap();
     let second = ada.recovery.find(ada.user).await.unwrap();
 
     assert_eq!((first.ciphertext, first.kdf_salt), (text(5, 60), text(5, 32)));
@@ -63,25 +63,26 @@ async fn a_copy_is_kept_as_it_was_sent_and_replaced(db: Database) {
 
 async fn of_proof_keys_put_at_once_one_stays(db: Database) {
     let (ada, _first) = Person::encrypted(&db).await;
-    ada.recovery.keep(ada.owner(), recovery_form(5)).await.unwrap();
+    ada.recovery.store_copy(ada.owner(), recovery_form(5)).await.unwrap();
 
-    let put = join_all((0..16).map(|it| ada.recovery.guard(ada.owner(), proof_key(it)))).await;
+    let put =
+        join_all((0..16).map(|it| ada.recovery.put_proof_key(ada.owner(), proof_key(it)))).await;
 
     let winner = u8::try_from(put.iter().position(Result::is_ok).unwrap()).unwrap();
     let conflict =
         |it: &Result<(), PutProofKeyError>| matches!(it, Err(PutProofKeyError::Conflict));
     assert_eq!(put.iter().filter(|it| conflict(it)).count(), 15);
-    ada.recovery.guard(ada.owner(), proof_key(winner)).await.unwrap();
+    ada.recovery.put_proof_key(ada.owner(), proof_key(winner)).await.unwrap();
     assert_eq!(ada.audited("recovery_key.proof_stored").await, 1);
     assert!(ada.devices.state(ada.user).await.unwrap().proof_key);
-    let replaced = ada.recovery.keep(ada.owner(), recovery_form(6)).await;
-    assert!(matches!(replaced, Err(KeepCopyError::Locked)));
+    let replaced = ada.recovery.store_copy(ada.owner(), recovery_form(6)).await;
+    assert!(matches!(replaced, Err(StoreCopyError::Locked)));
 }
 
 async fn a_proof_key_is_sealed_and_judges_proofs(db: Database) {
     let (ada, _first) = Person::encrypted(&db).await;
-    ada.recovery.keep(ada.owner(), recovery_form(5)).await.unwrap();
-    ada.recovery.guard(ada.owner(), proof_key(3)).await.unwrap();
+    ada.recovery.store_copy(ada.owner(), recovery_form(5)).await.unwrap();
+    ada.recovery.put_proof_key(ada.owner(), proof_key(3)).await.unwrap();
     let second = Machine::new("second");
     let session = ada.register(&second).await;
 
@@ -101,13 +102,13 @@ async fn a_proof_key_is_sealed_and_judges_proofs(db: Database) {
 
 async fn a_proof_key_of_a_master_key_that_was_given_up_lets_nobody_in(db: Database) {
     let (ada, _first) = Person::encrypted(&db).await;
-    ada.recovery.keep(ada.owner(), recovery_form(5)).await.unwrap();
-    ada.recovery.guard(ada.owner(), proof_key(3)).await.unwrap();
+    ada.recovery.store_copy(ada.owner(), recovery_form(5)).await.unwrap();
+    ada.recovery.put_proof_key(ada.owner(), proof_key(3)).await.unwrap();
     let (second, later) = (Machine::new("second"), ada.with_master_key([9; 32]));
     let session = later.register(&second).await;
 
     let activated = later.recovery.activate(ada.owner(), activation(&second, &session, 3)).await;
-    let put = later.recovery.guard(ada.owner(), proof_key(3)).await;
+    let put = later.recovery.put_proof_key(ada.owner(), proof_key(3)).await;
 
     assert!(matches!(activated, Err(ActivateError::WrongProof)));
     assert!(matches!(put, Err(PutProofKeyError::Conflict)));

@@ -9,7 +9,7 @@ use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text};
 use diesel_async::RunQueryDsl;
 use diesel_async::pooled_connection::deadpool::Object;
 use futures_util::join;
-use pia_identity::{Begun, NewSession, SignInOutcome};
+use pia_identity::{NewSession, SessionStarted, SignInOutcome};
 use pia_kernel::SessionId;
 use pia_storage::schema::{accounts, app_passwords, refresh_tokens, sessions, sign_ins};
 use pia_storage::{
@@ -34,17 +34,17 @@ impl SessionStart {
         &self,
         db: &Database,
         conn: Object<AsyncPostgres>,
-    ) -> Result<Begun, DbError> {
+    ) -> Result<SessionStarted, DbError> {
         let mut conn = Pipelined::new(conn);
         let begun = match self.look(&conn).await {
             Ok(Some(found)) => match self.write(db, &mut conn, found).await {
-                Ok(()) => Ok(Begun::Done),
+                Ok(()) => Ok(SessionStarted::Done),
                 Err(err) if conn.roll_back().await.is_err() => return Err(err),
                 Err(err) => Err(err),
             },
             Ok(None) => {
                 conn.roll_back().await?;
-                Ok(Begun::Stale)
+                Ok(SessionStarted::Stale)
             }
             Err(err) if conn.roll_back().await.is_err() => return Err(err.into()),
             Err(err) => Err(err.into()),

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{Quota, RateLimitOutcome, RateLimitStore};
+use pia_identity::{RateLimitOutcome, RateLimitStore, RateQuota};
 use pia_storage::Database;
-use pia_storage_identity::SqlAttempts;
+use pia_storage_identity::SqlRateLimitStore;
 
 use crate::people::START;
 
@@ -18,22 +18,22 @@ pia_testkit::contract! {
     bounds_of_time_and_quota_are_borne,
 }
 
-const TEN_A_MINUTE: Quota = Quota { burst: 10, window: Duration::from_mins(1) };
+const TEN_A_MINUTE: RateQuota = RateQuota { burst: 10, window: Duration::from_mins(1) };
 
 /// Returns the number of attempts at once are allowed.
-async fn allowed(attempts: &SqlAttempts) -> usize {
+async fn allowed(attempts: &SqlRateLimitStore) -> usize {
     let all = join_all((0..64).map(|_| attempts.attempt("ip:1", TEN_A_MINUTE, START))).await;
     all.into_iter().filter(|it| matches!(it, Ok(RateLimitOutcome::Allowed))).count()
 }
 
 async fn of_concurrent_attempts_no_more_than_the_bucket_holds_are_allowed(db: Database) {
-    let attempts = SqlAttempts::new(db);
+    let attempts = SqlRateLimitStore::new(db);
 
     assert_eq!(allowed(&attempts).await, 10);
 }
 
 async fn an_empty_bucket_says_when_it_holds_one_again(db: Database) {
-    let attempts = SqlAttempts::new(db);
+    let attempts = SqlRateLimitStore::new(db);
     for _ in 0..10 {
         attempts.attempt("ip:1", TEN_A_MINUTE, START).await.unwrap();
     }
@@ -46,7 +46,7 @@ async fn an_empty_bucket_says_when_it_holds_one_again(db: Database) {
 }
 
 async fn an_attempt_that_is_given_back_can_be_made_again(db: Database) {
-    let attempts = SqlAttempts::new(db);
+    let attempts = SqlRateLimitStore::new(db);
     allowed(&attempts).await;
 
     join_all((0..3).map(|_| attempts.give_back("ip:1", TEN_A_MINUTE, START))).await;
@@ -55,7 +55,7 @@ async fn an_attempt_that_is_given_back_can_be_made_again(db: Database) {
 }
 
 async fn giving_back_to_a_full_bucket_does_not_make_it_larger(db: Database) {
-    let attempts = SqlAttempts::new(db);
+    let attempts = SqlRateLimitStore::new(db);
     attempts.attempt("ip:1", TEN_A_MINUTE, START).await.unwrap();
 
     for _ in 0..5 {
@@ -67,7 +67,7 @@ async fn giving_back_to_a_full_bucket_does_not_make_it_larger(db: Database) {
 }
 
 async fn only_buckets_that_are_full_again_are_swept(db: Database) {
-    let attempts = SqlAttempts::new(db);
+    let attempts = SqlRateLimitStore::new(db);
     attempts.attempt("full", TEN_A_MINUTE, START).await.unwrap();
     let later = START + Duration::from_secs(6);
     for _ in 0..10 {
@@ -81,8 +81,8 @@ async fn only_buckets_that_are_full_again_are_swept(db: Database) {
 }
 
 async fn bounds_of_time_and_quota_are_borne(db: Database) {
-    let attempts = SqlAttempts::new(db);
-    let endless = Quota { burst: 0, window: Duration::MAX };
+    let attempts = SqlRateLimitStore::new(db);
+    let endless = RateQuota { burst: 0, window: Duration::MAX };
 
     let first = attempts.attempt("ip:1", endless, START).await.unwrap();
     let second = attempts.attempt("ip:1", endless, START).await.unwrap();

@@ -1,10 +1,10 @@
-//! What sign-in asks of an account.
+//! Tests of the facts that sign-in needs about an account.
 
 use std::time::Duration;
 
 use pia_identity::{
-    AccountStore, Candidate, Device, FactorStore, FailedSignIn, Network, NewSession, SessionStore,
-    SignInLog, SignInMethod, SignInOutcome, TokenHash,
+    AccountStore, Candidate, FactorStore, FailedSignIn, Network, NewSession, SessionStore,
+    SignInDevice, SignInLog, SignInMethod, SignInOutcome, TokenHash,
 };
 use pia_kernel::{SideEffects, Timestamp, UserId};
 use pia_storage::Database;
@@ -38,7 +38,7 @@ async fn was_there(db: &Database, email: &str, from: &str, since: Timestamp) -> 
 }
 
 async fn signed_in_from(db: &Database, user: UserId, token: u8, address: &str) {
-    let device = Device { address: address.parse().ok(), ..device() };
+    let device = SignInDevice { address: address.parse().ok(), ..device() };
     let new = NewSession { device, ..new_session(user, TokenHash([token; 32]), START) };
     SqlSessions::new(db.clone()).begin(new, 10, SideEffects::default(), nothing()).await.unwrap();
 }
@@ -67,7 +67,7 @@ async fn an_account_knows_from_where_it_was_signed_in_to(db: Database) {
         at: START,
         outcome: SignInOutcome::WrongPassword,
         method: SignInMethod::Password,
-        device: Device { address: "192.0.2.2".parse().ok(), ..device() },
+        device: SignInDevice { address: "192.0.2.2".parse().ok(), ..device() },
     };
     SqlSignIns::new(db.clone()).failed(failed, |_, _| SideEffects::default()).await.unwrap();
     let (ada, bob) = ("ada@example.org", "bob@example.org");

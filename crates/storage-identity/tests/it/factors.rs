@@ -6,8 +6,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    Begun, Enrolled, Factor, FactorChange, FactorState, FactorStore, NewSession, RecoveryHash,
-    SessionRef, SessionStore, SignInMethod, Step, TokenHash, VerifiedProof,
+    Enrolled, Factor, FactorChange, FactorState, FactorStore, NewSession, RecoveryHash, SessionRef,
+    SessionStarted, SessionStore, SignInMethod, Step, TokenHash, VerifiedProof,
 };
 use pia_kernel::{SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::sessions;
@@ -369,9 +369,9 @@ async fn each_change_outdates_sign_ins_that_are_under_way(db: Database) {
     assert!(factors.disable(change(), VerifiedProof::Password).await.unwrap());
 
     for before in before {
-        assert_eq!(begin_as_of(&db, user, before, 9).await, Begun::Stale, "{before:?}");
+        assert_eq!(begin_as_of(&db, user, before, 9).await, SessionStarted::Stale, "{before:?}");
     }
-    assert_eq!(begin_as_of(&db, user, epoch(&db, user).await, 9).await, Begun::Done);
+    assert_eq!(begin_as_of(&db, user, epoch(&db, user).await, 9).await, SessionStarted::Done);
 }
 
 async fn beside_a_factor_that_is_put_on_no_session_stays_that_began_without_it(db: Database) {

@@ -2,7 +2,8 @@
 
 use futures_util::future::join_all;
 use pia_identity::{
-    Account, AccountStore, Appointed, FirstAdminStore, NewAccount, Role, RoleStore, SeatLimits,
+    Account, AccountStore, FirstAdminOutcome, FirstAdminStore, NewAccount, Role, RoleStore,
+    SeatLimits,
 };
 use pia_kernel::SideEffects;
 use pia_storage::Database;
@@ -35,8 +36,8 @@ async fn of_many_first_administrators_at_once_one_is_made(db: Database) {
     });
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
-    let stored = outcomes.iter().filter(|it| **it == Appointed::Stored).count();
-    let late = outcomes.iter().filter(|it| **it == Appointed::AlreadySetUp).count();
+    let stored = outcomes.iter().filter(|it| **it == FirstAdminOutcome::Stored).count();
+    let late = outcomes.iter().filter(|it| **it == FirstAdminOutcome::AlreadySetUp).count();
     let admins = SqlRoles::new(db.clone()).admins().await.unwrap();
     assert_eq!((stored, late, admins.len()), (1, 15, 1));
     assert!(store.exists().await.unwrap());
@@ -58,7 +59,7 @@ async fn there_is_a_first_administrator_once_one_was_made_or_granted(db: Databas
     );
 
     assert_eq!((before, after), (false, true));
-    assert_eq!(late.await.unwrap(), Appointed::AlreadySetUp);
+    assert_eq!(late.await.unwrap(), FirstAdminOutcome::AlreadySetUp);
 }
 
 async fn the_first_administrator_takes_nobodys_address_and_no_seat_that_is_not_there(db: Database) {
@@ -74,8 +75,8 @@ async fn the_first_administrator_takes_nobodys_address_and_no_seat_that_is_not_t
     let none = appoint("b@example.org", limits(9, 0)).await;
     let made = appoint("b@example.org", limits(2, 1)).await;
 
-    assert_eq!((taken, made), (Appointed::EmailTaken, Appointed::Stored));
-    assert_eq!((full, none), (Appointed::SeatsTaken, Appointed::SeatsTaken));
+    assert_eq!((taken, made), (FirstAdminOutcome::EmailTaken, FirstAdminOutcome::Stored));
+    assert_eq!((full, none), (FirstAdminOutcome::SeatsTaken, FirstAdminOutcome::SeatsTaken));
     let ada = SqlAccounts::new(db.clone()).find(user).await.unwrap().unwrap();
     assert_eq!(ada.role, Role::User);
 }

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use pia_identity::{GuessRules, PasswordThrottleStore, RateLimitOutcome};
 use pia_kernel::Timestamp;
 use pia_storage::Database;
-use pia_storage_identity::SqlGuesses;
+use pia_storage_identity::SqlPasswordThrottleStore;
 
 use crate::people::START;
 
@@ -31,13 +31,13 @@ const RULES: GuessRules = GuessRules {
 };
 
 /// Returns the number of guesses that are let through, of 64 at once.
-async fn let_through(guesses: &SqlGuesses, now: Timestamp) -> usize {
+async fn let_through(guesses: &SqlPasswordThrottleStore, now: Timestamp) -> usize {
     let all = join_all((0..64).map(|_| guesses.count("ada", RULES, now))).await;
     all.into_iter().filter(|it| matches!(it, Ok(RateLimitOutcome::Allowed))).count()
 }
 
 /// Waits as long as it must, and guesses. Answers how long that was.
-async fn guess(guesses: &SqlGuesses, now: &mut Timestamp) -> Duration {
+async fn guess(guesses: &SqlPasswordThrottleStore, now: &mut Timestamp) -> Duration {
     match guesses.count("ada", RULES, *now).await.unwrap() {
         RateLimitOutcome::Allowed => Duration::ZERO,
         RateLimitOutcome::Wait(wait) => {
@@ -50,11 +50,11 @@ async fn guess(guesses: &SqlGuesses, now: &mut Timestamp) -> Duration {
 }
 
 async fn of_guesses_at_once_no_more_than_are_free_are_let_through(db: Database) {
-    assert_eq!(let_through(&SqlGuesses::new(db), START).await, 5);
+    assert_eq!(let_through(&SqlPasswordThrottleStore::new(db), START).await, 5);
 }
 
 async fn of_guesses_at_once_after_a_wait_one_is_let_through(db: Database) {
-    let guesses = SqlGuesses::new(db);
+    let guesses = SqlPasswordThrottleStore::new(db);
     let_through(&guesses, START).await;
 
     let early = let_through(&guesses, START + Duration::from_millis(999)).await;
@@ -65,7 +65,7 @@ async fn of_guesses_at_once_after_a_wait_one_is_let_through(db: Database) {
 }
 
 async fn each_wrong_guess_doubles_the_wait_up_to_a_quarter_of_an_hour(db: Database) {
-    let (guesses, mut now) = (SqlGuesses::new(db), START);
+    let (guesses, mut now) = (SqlPasswordThrottleStore::new(db), START);
 
     let mut waits = Vec::new();
     for _ in 0..18 {
@@ -77,7 +77,7 @@ async fn each_wrong_guess_doubles_the_wait_up_to_a_quarter_of_an_hour(db: Databa
 }
 
 async fn a_guess_that_nobody_judged_leaves_all_as_it_was(db: Database) {
-    let (guesses, mut now) = (SqlGuesses::new(db), START);
+    let (guesses, mut now) = (SqlPasswordThrottleStore::new(db), START);
 
     for _ in 0..10 {
         guesses.count("ada", RULES, now).await.unwrap();
@@ -98,7 +98,7 @@ async fn a_guess_that_nobody_judged_leaves_all_as_it_was(db: Database) {
 }
 
 async fn wrong_guesses_are_counted(db: Database) {
-    let guesses = SqlGuesses::new(db);
+    let guesses = SqlPasswordThrottleStore::new(db);
     let at_first = guesses.failures("ada").await.unwrap();
     let_through(&guesses, START).await;
     guesses.give_back("ada", RULES).await.unwrap();
@@ -109,7 +109,7 @@ async fn wrong_guesses_are_counted(db: Database) {
 }
 
 async fn a_right_guess_is_forgiven_those_before(db: Database) {
-    let guesses = SqlGuesses::new(db);
+    let guesses = SqlPasswordThrottleStore::new(db);
     let_through(&guesses, START).await;
 
     guesses.clear("ada").await.unwrap();
@@ -119,7 +119,7 @@ async fn a_right_guess_is_forgiven_those_before(db: Database) {
 }
 
 async fn guesses_are_forgotten_a_day_after_the_last(db: Database) {
-    let guesses = SqlGuesses::new(db);
+    let guesses = SqlPasswordThrottleStore::new(db);
     let_through(&guesses, START).await;
     let day = Duration::from_hours(24);
 
@@ -131,7 +131,7 @@ async fn guesses_are_forgotten_a_day_after_the_last(db: Database) {
 }
 
 async fn each_is_counted_apart(db: Database) {
-    let guesses = SqlGuesses::new(db);
+    let guesses = SqlPasswordThrottleStore::new(db);
     let_through(&guesses, START).await;
 
     let bobs = guesses.count("bob", RULES, START).await.unwrap();
@@ -140,7 +140,7 @@ async fn each_is_counted_apart(db: Database) {
 }
 
 async fn a_clock_that_is_behind_keeps_nobody_out_who_need_not_wait(db: Database) {
-    let guesses = SqlGuesses::new(db);
+    let guesses = SqlPasswordThrottleStore::new(db);
     guesses.count("ada", RULES, START + Duration::from_mins(5)).await.unwrap();
 
     let behind = guesses.count("ada", RULES, START).await.unwrap();
@@ -149,7 +149,7 @@ async fn a_clock_that_is_behind_keeps_nobody_out_who_need_not_wait(db: Database)
 }
 
 async fn only_old_guesses_are_swept(db: Database) {
-    let guesses = SqlGuesses::new(db);
+    let guesses = SqlPasswordThrottleStore::new(db);
     let_through(&guesses, START).await;
     guesses.count("bob", RULES, START - Duration::from_secs(1)).await.unwrap();
 

@@ -4,8 +4,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AppPasswordStore, Begun, ChallengeStore, CodeChallenge, CredentialsEpoch, Enrolled,
-    FactorStore, NewChallenge, NewSession, NewSignInCode, SessionStore, SignInCodes, TokenHash,
+    AppPasswordStore, ChallengeStore, CodeChallenge, CredentialsEpoch, Enrolled, FactorStore,
+    NewChallenge, NewSession, NewSignInCode, SessionStarted, SessionStore, SignInCodes, TokenHash,
 };
 use pia_kernel::{AppPasswordId, SideEffects, UserId};
 use pia_storage::schema::app_passwords;
@@ -24,19 +24,24 @@ pia_testkit::contract! {
 /// Number of times that each race is run.
 const ROUNDS: u8 = 6;
 
-async fn begin(db: &Database, user: UserId, token: u8, with: Option<AppPasswordId>) -> Begun {
+async fn begin(
+    db: &Database,
+    user: UserId,
+    token: u8,
+    with: Option<AppPasswordId>,
+) -> SessionStarted {
     let new = new_session(user, TokenHash([token; 32]), START);
     let new = NewSession { app_password: with, ..new };
     SqlSessions::new(db.clone()).begin(new, 100, SideEffects::default(), nothing()).await.unwrap()
 }
 
-async fn open(db: &Database, user: UserId, token: u8) -> Begun {
+async fn open(db: &Database, user: UserId, token: u8) -> SessionStarted {
     let (hash, epoch) = (TokenHash([token; 32]), CredentialsEpoch::default());
     let new = NewChallenge { hash, user, epoch, expires_at: START + HOUR };
     SqlChallenges::new(db.clone()).open(new).await.unwrap()
 }
 
-async fn put(db: &Database, user: UserId, token: u8) -> Begun {
+async fn put(db: &Database, user: UserId, token: u8) -> SessionStarted {
     let (hash, challenge) = (TokenHash([token; 32]), CodeChallenge([token; 32]));
     let new = NewSignInCode { hash, user, challenge, expires_at: START + HOUR };
     SqlSignInCodes::new(db.clone()).put(new).await.unwrap()
@@ -76,7 +81,10 @@ async fn what_begins_beside_a_deletion_begins_or_not_and_nothing_fails(db: Datab
         );
 
         let late = [begin(&db, user, 99, None).await, open(&db, user, 99).await];
-        assert_eq!((late, put(&db, user, 99).await), ([Begun::Stale; 2], Begun::Stale));
+        assert_eq!(
+            (late, put(&db, user, 99).await),
+            ([SessionStarted::Stale; 2], SessionStarted::Stale)
+        );
         assert_eq!(enrol(&db, user).await, Enrolled::Gone);
     }
 }
@@ -97,7 +105,7 @@ async fn sessions_begun_beside_the_end_of_their_app_password_end_with_it_and_not
         );
 
         assert!(removed.unwrap());
-        assert_eq!(begin(&db, user, 99, Some(id)).await, Begun::Stale);
+        assert_eq!(begin(&db, user, 99, Some(id)).await, SessionStarted::Stale);
         for token in tokens() {
             assert_eq!(sessions.session_of(TokenHash([token; 32])).await.unwrap(), None);
         }

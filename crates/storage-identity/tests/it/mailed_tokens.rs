@@ -6,12 +6,12 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, MailedPurpose, MailedTokenStore, NewMailedToken, Registered, TokenHash,
+    AccountStore, EmailTokenPurpose, EmailTokenStore, NewEmailToken, Registered, TokenHash,
 };
 use pia_kernel::{QueuedEmail, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{mailed_tokens, mails};
 use pia_storage::{Database, DbError, on_conn};
-use pia_storage_identity::{SqlAccounts, SqlMailedTokens};
+use pia_storage_identity::{SqlAccounts, SqlEmailTokens};
 
 use crate::people::{START, audited, deactivate, newcomer, person, remove};
 
@@ -33,32 +33,32 @@ pia_testkit::contract! {
     tokens_go_with_their_account,
 }
 
-const VERIFICATION: MailedPurpose = MailedPurpose::Verification;
-const RESET: MailedPurpose = MailedPurpose::PasswordReset;
+const VERIFICATION: EmailTokenPurpose = EmailTokenPurpose::Verification;
+const RESET: EmailTokenPurpose = EmailTokenPurpose::PasswordReset;
 const DAY: Duration = Duration::from_hours(24);
 
-pub(crate) fn token(number: u8, purpose: MailedPurpose) -> NewMailedToken {
-    NewMailedToken { hash: TokenHash([number; 32]), purpose, expires_at: START + DAY }
+pub(crate) fn token(number: u8, purpose: EmailTokenPurpose) -> NewEmailToken {
+    NewEmailToken { hash: TokenHash([number; 32]), purpose, expires_at: START + DAY }
 }
 
-pub(crate) async fn put(db: &Database, user: UserId, token: NewMailedToken) {
-    let tokens = SqlMailedTokens::new(db.clone());
+pub(crate) async fn put(db: &Database, user: UserId, token: NewEmailToken) {
+    let tokens = SqlEmailTokens::new(db.clone());
     tokens.put(user, Some(token), SideEffects::default()).await.unwrap();
 }
 
 /// Somebody who was sent a token to verify their address with.
-async fn written(db: &Database) -> (UserId, SqlMailedTokens) {
+async fn written(db: &Database) -> (UserId, SqlEmailTokens) {
     let user = person(db, "ada@example.org").await;
     put(db, user, token(1, VERIFICATION)).await;
-    (user, SqlMailedTokens::new(db.clone()))
+    (user, SqlEmailTokens::new(db.clone()))
 }
 
-async fn verify(tokens: &SqlMailedTokens, user: UserId, number: u8, at: Timestamp) -> bool {
+async fn verify(tokens: &SqlEmailTokens, user: UserId, number: u8, at: Timestamp) -> bool {
     let effects = SideEffects::audit(at, user, "verified");
     tokens.verify(user, TokenHash([number; 32]), at, effects).await.unwrap()
 }
 
-async fn owner(tokens: &SqlMailedTokens, number: u8, purpose: MailedPurpose) -> Option<UserId> {
+async fn owner(tokens: &SqlEmailTokens, number: u8, purpose: EmailTokenPurpose) -> Option<UserId> {
     tokens.owner(TokenHash([number; 32]), purpose, START).await.unwrap()
 }
 
@@ -147,7 +147,7 @@ async fn of_more_tokens_the_last_three_are_good(db: Database) {
     put(&db, user, token(9, RESET)).await;
     for number in 2..=5 {
         let expires_at = START + DAY + Duration::from_secs(number.into());
-        put(&db, user, NewMailedToken { expires_at, ..token(number, VERIFICATION) }).await;
+        put(&db, user, NewEmailToken { expires_at, ..token(number, VERIFICATION) }).await;
     }
 
     for (number, good) in [(1, false), (2, false), (3, true), (4, true), (5, true)] {
@@ -166,7 +166,7 @@ async fn however_many_are_put_at_once_three_are_good(db: Database) {
 
 async fn a_letter_goes_out_with_its_token(db: Database) {
     let user = person(&db, "ada@example.org").await;
-    let tokens = SqlMailedTokens::new(db.clone());
+    let tokens = SqlEmailTokens::new(db.clone());
     let letter = QueuedEmail::new("password-reset").to_user(START, user);
     let effects = SideEffects::about(START, user, "asked").and_mail(letter);
 
@@ -178,7 +178,7 @@ async fn a_letter_goes_out_with_its_token(db: Database) {
 
 async fn a_letter_may_go_out_without_a_token(db: Database) {
     let user = person(&db, "ada@example.org").await;
-    let tokens = SqlMailedTokens::new(db.clone());
+    let tokens = SqlEmailTokens::new(db.clone());
     let letter = QueuedEmail::new("address-taken").to_user(START, user);
 
     tokens.put(user, None, SideEffects::default().and_mail(letter)).await.unwrap();
@@ -197,7 +197,7 @@ async fn what_is_pretended_leaves_nothing(db: Database) {
 }
 
 async fn a_new_account_is_stored_with_its_token(db: Database) {
-    let (mut new, tokens) = (newcomer("ada@example.org"), SqlMailedTokens::new(db.clone()));
+    let (mut new, tokens) = (newcomer("ada@example.org"), SqlEmailTokens::new(db.clone()));
     let user = new.account.user;
     new.verification = Some(token(1, VERIFICATION));
 
@@ -226,7 +226,7 @@ async fn nobody_deactivated_has_tokens_or_letters(db: Database) {
 async fn tokens_that_ended_are_swept(db: Database) {
     let (user, tokens) = written(&db).await;
     let later = token(2, VERIFICATION).expires_at + Duration::from_secs(1);
-    put(&db, user, NewMailedToken { expires_at: later, ..token(2, VERIFICATION) }).await;
+    put(&db, user, NewEmailToken { expires_at: later, ..token(2, VERIFICATION) }).await;
 
     let swept = tokens.sweep(START + DAY).await.unwrap();
 

@@ -1,4 +1,4 @@
-//! What identity's storage must do on every backend.
+//! Contract tests of identity's storage, on every backend.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

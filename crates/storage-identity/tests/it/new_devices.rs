@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use pia_identity::{
-    BeginEffects, Device, FailedSignIn, NewSession, SessionStore, SignInLog, SignInMethod,
-    SignInOutcome, TokenHash,
+    FailedSignIn, NewSession, SessionStartEffects, SessionStore, SignInDevice, SignInLog,
+    SignInMethod, SignInOutcome, TokenHash,
 };
 use pia_kernel::{SideEffects, UserId};
 use pia_storage::Database;
@@ -20,20 +20,20 @@ pia_testkit::contract! {
     the_devices_of_others_are_no_ones_own,
 }
 
-fn device(id: Option<&str>, agent: Option<&str>, address: &str) -> Device {
-    Device {
+fn device(id: Option<&str>, agent: Option<&str>, address: &str) -> SignInDevice {
+    SignInDevice {
         device_id: id.map(str::to_owned),
         user_agent: agent.map(str::to_owned),
         address: address.parse().ok(),
-        ..Device::default()
+        ..SignInDevice::default()
     }
 }
 
 /// Signs in there. Answers how often that was news until now.
-async fn news(db: &Database, user: UserId, token: u8, device: Device) -> i64 {
+async fn news(db: &Database, user: UserId, token: u8, device: SignInDevice) -> i64 {
     let at = START + Duration::from_secs(token.into());
     let new = NewSession { device, ..new_session(user, TokenHash([token; 32]), at) };
-    let others = BeginEffects {
+    let others = SessionStartEffects {
         if_ended: |_, _| SideEffects::default(),
         if_new_device: |user, at| SideEffects::audit(at, user, "new"),
     };

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    Leave, NewPasskeyChallenge, PasskeyChallenges, RecoveryHash, SessionStore, Step, TokenHash,
-    VerifiedProof,
+    NewPasskeyChallenge, PasskeyAuthorization, PasskeyChallenges, RecoveryHash, SessionStore, Step,
+    TokenHash, VerifiedProof,
 };
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
@@ -29,14 +29,14 @@ pia_testkit::contract! {
 
 const TOKEN: TokenHash = TokenHash([1; 32]);
 const LIFETIME: Duration = Duration::from_mins(5);
-const PASSWORD: Leave = Leave::Evidence(VerifiedProof::Password);
+const PASSWORD: PasskeyAuthorization = PasskeyAuthorization::Evidence(VerifiedProof::Password);
 
 fn challenge(hash: TokenHash) -> NewPasskeyChallenge {
     let state = Secret::new("a state".to_owned());
     NewPasskeyChallenge { hash, state, expires_at: START + LIFETIME }
 }
 
-async fn open(db: &Database, user: UserId, leave: Leave, hash: TokenHash) -> bool {
+async fn open(db: &Database, user: UserId, leave: PasskeyAuthorization, hash: TokenHash) -> bool {
     let effects = SideEffects::audit(START, user, "opened");
     let challenges = SqlPasskeyChallenges::new(db.clone());
     challenges.open_registration(user, leave, challenge(hash), effects).await.unwrap()
@@ -109,8 +109,8 @@ async fn a_password_is_leave_as_often_as_it_is_shown(db: Database) {
 async fn codes_are_leave_once_each(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     enable(&db, ada).await;
-    let code = Leave::Evidence(VerifiedProof::Code(Step(20)));
-    let paper = Leave::Evidence(VerifiedProof::RecoveryCode(RecoveryHash([3; 32])));
+    let code = PasskeyAuthorization::Evidence(VerifiedProof::Code(Step(20)));
+    let paper = PasskeyAuthorization::Evidence(VerifiedProof::RecoveryCode(RecoveryHash([3; 32])));
 
     let mut all = Vec::new();
     for (number, leave) in [code, code, paper, paper].into_iter().enumerate() {
@@ -126,7 +126,7 @@ async fn codes_are_leave_once_each(db: Database) {
 async fn of_many_at_once_with_one_code_one_has_leave(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     enable(&db, ada).await;
-    let (db, code) = (&db, Leave::Evidence(VerifiedProof::Code(Step(20))));
+    let (db, code) = (&db, PasskeyAuthorization::Evidence(VerifiedProof::Code(Step(20))));
 
     let all = join_all((0..16).map(|it| open(db, ada, code, TokenHash([it; 32])))).await;
 
@@ -141,7 +141,7 @@ async fn a_new_session_is_leave_and_an_old_one_is_not(db: Database) {
     let sessions = SqlSessions::new(db.clone());
     sessions.begin(new, 10, SideEffects::default(), nothing()).await.unwrap();
     let just_after = Timestamp::from_micros(START.micros() + 1);
-    let leave = |session, since| Leave::NewSession { session, since };
+    let leave = |session, since| PasskeyAuthorization::NewSession { session, since };
 
     let old = open(&db, ada, leave(session, just_after), TOKEN).await;
     let others = open(&db, eve, leave(session, START), TOKEN).await;

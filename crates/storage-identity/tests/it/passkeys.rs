@@ -4,8 +4,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    Added, Begun, FactorChange, NewPasskey, PasskeyChange, PasskeyCredential, PasskeyEntry,
-    PasskeyStore, PasskeyUse, SessionStore, TokenHash, Used,
+    FactorChange, NewPasskey, PasskeyAdded, PasskeyChange, PasskeyCredential, PasskeyEntry,
+    PasskeyStore, PasskeyUse, SessionStarted, SessionStore, TokenHash, TokenUse,
 };
 use pia_kernel::{PasskeyId, QueuedEmail, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{mails, sessions};
@@ -54,7 +54,7 @@ pub(crate) async fn add_to(db: &Database, user: UserId) {
     let session = session(db, user, 250).await;
     let store = SqlPasskeys::new(db.clone());
     let change = FactorChange { effects: SideEffects::default(), ..change(user, session, "added") };
-    assert_eq!(store.add(change, passkey(1, 0), 10).await.unwrap(), Added::Stored);
+    assert_eq!(store.add(change, passkey(1, 0), 10).await.unwrap(), PasskeyAdded::Stored);
 }
 
 fn nothing(_: UserId, _: Timestamp) -> SideEffects {
@@ -74,7 +74,7 @@ fn passkey(number: u8, counter: u32) -> NewPasskey {
     NewPasskey { id: PasskeyId::generate(), name: format!("Key {number}"), credential }
 }
 
-async fn add(db: &Database, user: UserId, session: SessionId, new: &NewPasskey) -> Added {
+async fn add(db: &Database, user: UserId, session: SessionId, new: &NewPasskey) -> PasskeyAdded {
     let change = change(user, session, "added");
     SqlPasskeys::new(db.clone()).add(change, new.clone(), 20).await.unwrap()
 }
@@ -83,7 +83,7 @@ async fn take_off(db: &Database, user: UserId, session: SessionId, id: PasskeyId
     SqlPasskeys::new(db.clone()).remove(change(user, session, "removed"), id).await.unwrap()
 }
 
-async fn sign_in(db: &Database, user: UserId, id: PasskeyId, counter: u32) -> Used {
+async fn sign_in(db: &Database, user: UserId, id: PasskeyId, counter: u32) -> TokenUse {
     let effects = SideEffects::audit(START, user, "used");
     let if_rolled_back = SideEffects::about(START, user, "rolled back");
     let used = PasskeyUse { id, user, counter, at: START, effects, if_rolled_back };
@@ -113,8 +113,8 @@ async fn passkeys_are_told_in_the_order_in_which_they_were_added(db: Database) {
     let (first, second) = (passkey(1, 0), passkey(2, 5));
     let eve = person(&db, "eve@example.org").await;
 
-    assert_eq!(add(&db, user, session, &first).await, Added::Stored);
-    assert_eq!(add(&db, user, session, &second).await, Added::Stored);
+    assert_eq!(add(&db, user, session, &first).await, PasskeyAdded::Stored);
+    assert_eq!(add(&db, user, session, &second).await, PasskeyAdded::Stored);
     sign_in(&db, user, second.id, 6).await;
 
     let told = |it: &NewPasskey, used_at| PasskeyEntry {
@@ -156,7 +156,7 @@ async fn of_one_credential_stored_at_once_for_many_one_is_stored(db: Database) {
         .map(|(user, session)| async { add(db, *user, *session, &passkey(1, 0)).await });
     let all = join_all(adding).await;
 
-    assert_eq!((count(&all, &Added::Stored), count(&all, &Added::Known)), (1, 15));
+    assert_eq!((count(&all, &PasskeyAdded::Stored), count(&all, &PasskeyAdded::Known)), (1, 15));
 }
 
 async fn of_many_stored_at_once_an_account_keeps_the_most_it_may_have(db: Database) {
@@ -166,7 +166,7 @@ async fn of_many_stored_at_once_an_account_keeps_the_most_it_may_have(db: Databa
     let adding = (0..32).map(|it| async move { add(db, user, session, &passkey(it, 0)).await });
     let all = join_all(adding).await;
 
-    assert_eq!((count(&all, &Added::Stored), count(&all, &Added::Full)), (20, 12));
+    assert_eq!((count(&all, &PasskeyAdded::Stored), count(&all, &PasskeyAdded::Full)), (20, 12));
     assert_eq!(passkeys.of_user(user).await.unwrap().len(), 20);
 }
 
@@ -195,7 +195,7 @@ async fn nothing_is_changed_by_a_session_that_is_over(db: Database) {
     add(&db, user, first, &new).await;
 
     for over in [SessionId::generate(), eves] {
-        assert_eq!(add(&db, user, over, &passkey(2, 0)).await, Added::SessionOver);
+        assert_eq!(add(&db, user, over, &passkey(2, 0)).await, PasskeyAdded::SessionOver);
         assert!(!take_off(&db, user, over, new.id).await);
     }
 
@@ -211,7 +211,7 @@ async fn nobody_removes_a_passkey_of_somebody_else(db: Database) {
     add(&db, user, session_of_ada, &new).await;
 
     assert!(!take_off(&db, eve, eves, new.id).await);
-    assert_eq!(sign_in(&db, eve, new.id, 0).await, Used::Gone);
+    assert_eq!(sign_in(&db, eve, new.id, 0).await, TokenUse::Gone);
     let kept = passkeys.of_user(user).await.unwrap();
     assert_eq!(kept.iter().map(|it| it.used_at).collect::<Vec<_>>(), [None]);
 }
@@ -238,7 +238,7 @@ async fn a_counter_goes_up_and_never_back(db: Database) {
         all.push(sign_in(&db, user, new.id, counter).await);
     }
 
-    let (noted, back, blocked) = (Used::Noted, Used::RolledBack, Used::Blocked);
+    let (noted, back, blocked) = (TokenUse::Noted, TokenUse::RolledBack, TokenUse::Blocked);
     assert_eq!(all, [noted, back, blocked, blocked, blocked]);
     assert_eq!(audited(&db, user, "used").await, 1);
     assert_eq!(audited(&db, user, "rolled back").await, 1);
@@ -265,8 +265,8 @@ async fn its_owner_lets_a_blocked_passkey_in_again(db: Database) {
     assert_eq!((still[0].name.as_str(), still[0].blocked_at), ("Work", Some(START)));
     assert_eq!(store.of_user(user).await.unwrap()[0].blocked_at, None);
     assert_eq!(audited(&db, user, "unblocked").await, 1);
-    assert_eq!(sign_in(&db, user, new.id, 3).await, Used::Noted);
-    assert_eq!(sign_in(&db, user, new.id, 3).await, Used::RolledBack);
+    assert_eq!(sign_in(&db, user, new.id, 3).await, TokenUse::Noted);
+    assert_eq!(sign_in(&db, user, new.id, 3).await, TokenUse::RolledBack);
 }
 
 async fn of_many_uses_with_one_counter_one_is_noted(db: Database) {
@@ -277,8 +277,8 @@ async fn of_many_uses_with_one_counter_one_is_noted(db: Database) {
 
     let all = join_all((0..32).map(|_| sign_in(db, user, id, 8))).await;
 
-    assert_eq!((count(&all, &Used::Noted), count(&all, &Used::RolledBack)), (1, 1));
-    assert_eq!(count(&all, &Used::Blocked), 30);
+    assert_eq!((count(&all, &TokenUse::Noted), count(&all, &TokenUse::RolledBack)), (1, 1));
+    assert_eq!(count(&all, &TokenUse::Blocked), 30);
 }
 
 async fn a_passkey_that_does_not_count_is_used_again_and_again(db: Database) {
@@ -287,10 +287,10 @@ async fn a_passkey_that_does_not_count_is_used_again_and_again(db: Database) {
     add(&db, user, session, &new).await;
 
     for _ in 0..3 {
-        assert_eq!(sign_in(&db, user, new.id, 0).await, Used::Noted);
+        assert_eq!(sign_in(&db, user, new.id, 0).await, TokenUse::Noted);
     }
-    assert_eq!(sign_in(&db, user, new.id, 1).await, Used::Noted);
-    assert_eq!(sign_in(&db, user, new.id, 0).await, Used::RolledBack);
+    assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUse::Noted);
+    assert_eq!(sign_in(&db, user, new.id, 0).await, TokenUse::RolledBack);
 }
 
 async fn a_use_of_what_is_gone_is_not_noted(db: Database) {
@@ -299,20 +299,20 @@ async fn a_use_of_what_is_gone_is_not_noted(db: Database) {
     add(&db, user, session, &new).await;
     take_off(&db, user, session, new.id).await;
 
-    assert_eq!(sign_in(&db, user, new.id, 1).await, Used::Gone);
+    assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUse::Gone);
     assert_eq!(audited(&db, user, "rolled back").await, 0);
 }
 
 async fn a_passkey_that_was_just_used_begins_no_session_after_its_removal(db: Database) {
     let (user, session, store) = ada(&db).await;
     let key = passkey(1, 0);
-    assert_eq!(add(&db, user, session, &key).await, Added::Stored);
+    assert_eq!(add(&db, user, session, &key).await, PasskeyAdded::Stored);
     let used = epoch(&db, user).await;
 
     assert!(store.remove(change(user, session, "removed"), key.id).await.unwrap());
 
-    assert_eq!(begin_as_of(&db, user, used, 9).await, Begun::Stale);
-    assert_eq!(begin_as_of(&db, user, epoch(&db, user).await, 9).await, Begun::Done);
+    assert_eq!(begin_as_of(&db, user, used, 9).await, SessionStarted::Stale);
+    assert_eq!(begin_as_of(&db, user, epoch(&db, user).await, 9).await, SessionStarted::Done);
 }
 
 async fn a_deactivated_accounts_passkeys_are_not_there(db: Database) {
@@ -323,8 +323,8 @@ async fn a_deactivated_accounts_passkeys_are_not_there(db: Database) {
     deactivate(&db, user).await;
 
     assert_eq!(passkeys.find(&[1; 16]).await.unwrap(), None);
-    assert_eq!(sign_in(&db, user, new.id, 1).await, Used::Gone);
-    assert_eq!(add(&db, user, session, &passkey(2, 0)).await, Added::SessionOver);
+    assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUse::Gone);
+    assert_eq!(add(&db, user, session, &passkey(2, 0)).await, PasskeyAdded::SessionOver);
     assert!(!take_off(&db, user, session, new.id).await);
 }
 

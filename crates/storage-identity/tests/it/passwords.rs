@@ -6,15 +6,15 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, AppAccess, AppAccessRevoked, Begun, ChallengeStore, CredentialsEpoch,
-    MailedPurpose, MailedTokenStore, NewChallenge, PasskeyStore, PasswordChange, PasswordReset,
-    PasswordStore, SessionRef, SessionStore, TokenHash,
+    AccountStore, AppAccess, AppAccessRevoked, ChallengeStore, CredentialsEpoch, EmailTokenPurpose,
+    EmailTokenStore, NewChallenge, PasskeyStore, PasswordChange, PasswordReset, PasswordStore,
+    SessionRef, SessionStarted, SessionStore, TokenHash,
 };
 use pia_kernel::{AppPasswordId, QueuedEmail, Secret, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{accounts, app_passwords, mailed_tokens, mails};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::{
-    SqlAccounts, SqlChallenges, SqlMailedTokens, SqlPasskeys, SqlPasswords, SqlSessions,
+    SqlAccounts, SqlChallenges, SqlEmailTokens, SqlPasskeys, SqlPasswords, SqlSessions,
 };
 
 use crate::api_keys;
@@ -46,7 +46,7 @@ pia_testkit::contract! {
     a_password_hashed_anew_is_the_same_password,
 }
 
-const RESET: MailedPurpose = MailedPurpose::PasswordReset;
+const RESET: EmailTokenPurpose = EmailTokenPurpose::PasswordReset;
 
 fn ended(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, user, "ended")
@@ -183,7 +183,7 @@ async fn of_many_tokens_shown_at_once_one_resets(db: Database) {
 async fn a_token_of_somebody_else_of_another_kind_or_too_late_resets_nothing(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let eve = person(&db, "eve@example.org").await;
-    put(&db, user, token(2, MailedPurpose::Verification)).await;
+    put(&db, user, token(2, EmailTokenPurpose::Verification)).await;
     let late = PasswordReset { at: token(1, RESET).expires_at, ..reset(user, 1, "second") };
 
     for refused in [reset(eve, 1, "second"), reset(user, 2, "second"), late] {
@@ -201,7 +201,7 @@ async fn a_reset_takes_away_what_may_be_in_wrong_hands(db: Database) {
     let expires_at = START + Duration::from_mins(5);
     let epoch = epoch(&db, user).await;
     let new = NewChallenge { hash: challenge, user, epoch, expires_at };
-    assert_eq!(challenges.open(new).await.unwrap(), Begun::Done);
+    assert_eq!(challenges.open(new).await.unwrap(), SessionStarted::Done);
     put(&db, user, token(2, RESET)).await;
     add_app_password(&db, user).await;
     let of_a_script = api_keys::key(&db, user, 8).await;
@@ -219,8 +219,8 @@ async fn a_reset_leaves_the_factor_and_passkeys_of_a_verified_account_and_other_
 ) {
     use pia_identity::{FactorState, FactorStore};
     let (user, passwords) = forgetful(&db).await;
-    put(&db, user, token(9, MailedPurpose::Verification)).await;
-    let tokens = SqlMailedTokens::new(db.clone());
+    put(&db, user, token(9, EmailTokenPurpose::Verification)).await;
+    let tokens = SqlEmailTokens::new(db.clone());
     assert!(tokens.verify(user, TokenHash([9; 32]), START, SideEffects::default()).await.unwrap());
     passkeys::add_to(&db, user).await;
     let eve = person(&db, "eve@example.org").await;
@@ -323,7 +323,7 @@ async fn of_a_change_and_a_reset_at_once_one_is_made(db: Database) {
 async fn a_change_leaves_app_passwords_and_keys_and_ends_what_was_begun(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let by = begin_session(&db, user, 101).await;
-    put(&db, user, token(2, MailedPurpose::Verification)).await;
+    put(&db, user, token(2, EmailTokenPurpose::Verification)).await;
     add_app_password(&db, user).await;
     let of_a_script = api_keys::key(&db, user, 8).await;
 
@@ -332,7 +332,7 @@ async fn a_change_leaves_app_passwords_and_keys_and_ends_what_was_begun(db: Data
     assert_eq!(left, Some(AppAccess { app_passwords: 1, api_keys: 1 }));
     assert_eq!(rows(&db).await, [1, 1, 1]);
     assert!(api_keys::scope(&db, of_a_script, 1).await.is_some());
-    let tokens = SqlMailedTokens::new(db.clone());
+    let tokens = SqlEmailTokens::new(db.clone());
     assert_eq!(tokens.owner(TokenHash([1; 32]), RESET, START).await.unwrap(), None);
 }
 
@@ -366,7 +366,12 @@ async fn a_change_of_somebody_deactivated_changes_nothing(db: Database) {
     assert_eq!(audited(&db, user, "changed").await, 0);
 }
 
-async fn open_as_of(db: &Database, user: UserId, epoch: CredentialsEpoch, token: u8) -> Begun {
+async fn open_as_of(
+    db: &Database,
+    user: UserId,
+    epoch: CredentialsEpoch,
+    token: u8,
+) -> SessionStarted {
     let (hash, expires_at) = (TokenHash([token; 32]), START + Duration::from_mins(5));
     let new = NewChallenge { hash, user, epoch, expires_at };
     SqlChallenges::new(db.clone()).open(new).await.unwrap()
@@ -384,11 +389,11 @@ async fn who_has_shown_the_password_before_begins_nothing_after_it(db: Database)
     let third = epoch(&db, user).await;
 
     for before in [first, second] {
-        assert_eq!(begin_as_of(&db, user, before, 1).await, Begun::Stale);
-        assert_eq!(open_as_of(&db, user, before, 1).await, Begun::Stale);
+        assert_eq!(begin_as_of(&db, user, before, 1).await, SessionStarted::Stale);
+        assert_eq!(open_as_of(&db, user, before, 1).await, SessionStarted::Stale);
     }
-    assert_eq!(begin_as_of(&db, user, third, 1).await, Begun::Done);
-    assert_eq!(open_as_of(&db, user, third, 1).await, Begun::Done);
+    assert_eq!(begin_as_of(&db, user, third, 1).await, SessionStarted::Done);
+    assert_eq!(open_as_of(&db, user, third, 1).await, SessionStarted::Done);
 }
 
 async fn beside_a_reset_nothing_stays_that_began_with_the_password_before(db: Database) {
@@ -416,5 +421,5 @@ async fn a_password_hashed_anew_is_the_same_password(db: Database) {
     accounts.rehash(user, &secret("first"), &secret("anew")).await.unwrap();
 
     assert_eq!(kept(&db, "ada@example.org").await.as_deref(), Some("anew"));
-    assert_eq!(begin_as_of(&db, user, before, 1).await, Begun::Done);
+    assert_eq!(begin_as_of(&db, user, before, 1).await, SessionStarted::Done);
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Account, AccountStore, BeginEffects, Begun, CredentialsEpoch, Device, EndEffects, NewAccount,
-    NewSession, Registered, SessionStore, SignInMethod, TokenHash,
+    Account, AccountStore, CredentialsEpoch, EndEffects, NewAccount, NewSession, Registered,
+    SessionStartEffects, SessionStarted, SessionStore, SignInDevice, SignInMethod, TokenHash,
 };
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{accounts, audit_entries, audit_identities};
@@ -19,8 +19,8 @@ pub(crate) const START: Timestamp = Timestamp::UNIX_EPOCH;
 pub(crate) const HOUR: Duration = Duration::from_hours(1);
 
 /// A device that says all of itself that one can.
-pub(crate) fn device() -> Device {
-    Device {
+pub(crate) fn device() -> SignInDevice {
+    SignInDevice {
         device_id: Some("0199f0e0-0000-7000-8000-000000000001".to_owned()),
         app_version: Some("1.4.278.0".to_owned()),
         os_version: Some("Microsoft Windows NT 10.0.22631.0".to_owned()),
@@ -49,7 +49,7 @@ pub(crate) async fn epoch(db: &Database, user: UserId) -> CredentialsEpoch {
     SqlAccounts::new(db.clone()).find(user).await.unwrap().map(|it| it.epoch).unwrap_or_default()
 }
 
-/// The same session, of somebody whose credentials were just looked at.
+/// Returns the session of somebody whose credentials were just loaded.
 pub(crate) async fn fresh(db: &Database, new: NewSession) -> NewSession {
     NewSession { epoch: epoch(db, new.user).await, ..new }
 }
@@ -60,19 +60,19 @@ pub(crate) async fn begin_as_of(
     user: UserId,
     epoch: CredentialsEpoch,
     token: u8,
-) -> Begun {
+) -> SessionStarted {
     let new = NewSession { epoch, ..new_session(user, TokenHash([token; 32]), START) };
     let sessions = SqlSessions::new(db.clone());
     sessions.begin(new, 100, SideEffects::default(), nothing()).await.unwrap()
 }
 
-/// What ends is told of, and nothing else.
-pub(crate) fn only(if_ended: EndEffects) -> BeginEffects {
-    BeginEffects { if_ended, if_new_device: |_, _| SideEffects::default() }
+/// Returns the side effects of the end, and nothing else.
+pub(crate) fn only(if_ended: EndEffects) -> SessionStartEffects {
+    SessionStartEffects { if_ended, if_new_device: |_, _| SideEffects::default() }
 }
 
 /// Nothing is told of.
-pub(crate) fn nothing() -> BeginEffects {
+pub(crate) fn nothing() -> SessionStartEffects {
     only(|_, _| SideEffects::default())
 }
 

@@ -64,7 +64,7 @@ async fn a_sign_in_goes_on_as_it_was_put_down(db: Database) {
         (taken.provider, taken.destination, taken.state),
         (meant.provider, meant.destination, meant.state)
     );
-    assert!(taken.nonce.is("canary-nonce") && taken.verifier.is("canary-verifier"));
+    assert!(taken.nonce.ct_eq("canary-nonce") && taken.verifier.ct_eq("canary-verifier"));
     for destination in [RedirectTarget::Browser, RedirectTarget::Page { path: "/admin".to_owned() }]
     {
         let flow = ProviderFlow { destination: destination.clone(), state: None, ..flow() };

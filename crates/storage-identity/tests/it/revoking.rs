@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 use pia_identity::{
-    Device, PresentedToken, Revoked, Rotation, SessionRef, SessionStore, TokenHash,
+    PresentedToken, Revoked, Rotation, SessionRef, SessionStore, SignInDevice, TokenHash,
 };
 use pia_kernel::{Cursor, PageRequest, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
@@ -63,7 +63,7 @@ impl Person {
             at: START,
             grace: Duration::from_secs(30),
             lifetime: HOUR,
-            device: Device::default(),
+            device: SignInDevice::default(),
         };
         self.sessions.rotate(presented, revoked).await.unwrap()
     }

@@ -4,8 +4,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, Begun, ChallengeStore, CredentialsEpoch, Deactivation, NewChallenge,
-    PresentedToken, Reactivation, Role, RoleChange, RoleStore, Rotation, SeatLimits, SessionStore,
+    AccountStore, ChallengeStore, CredentialsEpoch, Deactivation, NewChallenge, PresentedToken,
+    Reactivation, Role, RoleChange, RoleStore, Rotation, SeatLimits, SessionStarted, SessionStore,
     TokenHash,
 };
 use pia_kernel::{QueuedEmail, SideEffects, UserId};
@@ -244,7 +244,7 @@ async fn no_session_outlives_a_deactivation_that_it_races(db: Database) {
 
     assert_eq!(deactivated, Deactivation::Done);
     assert!(begun.iter().all(Result::is_ok));
-    assert_eq!(late.unwrap(), Begun::Stale);
+    assert_eq!(late.unwrap(), SessionStarted::Stale);
     for n in 0..16 {
         assert_eq!(sessions.session_of(TokenHash([n; 32])).await.unwrap(), None);
     }

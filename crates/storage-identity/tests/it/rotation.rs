@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, Device, NewSession, PresentedToken, Rotation, SessionEntry, SessionStore,
+    AccountStore, NewSession, PresentedToken, Rotation, SessionEntry, SessionStore, SignInDevice,
     TokenHash,
 };
 use pia_kernel::{PageRequest, SessionId, SideEffects, Timestamp, UserId};
@@ -48,10 +48,10 @@ impl Chain {
     }
 
     async fn present(&self, token: u8, after: Duration) -> Rotation {
-        self.present_on(Device::default(), token, after).await
+        self.present_on(SignInDevice::default(), token, after).await
     }
 
-    async fn present_on(&self, device: Device, token: u8, after: Duration) -> Rotation {
+    async fn present_on(&self, device: SignInDevice, token: u8, after: Duration) -> Rotation {
         let presented = PresentedToken {
             hash: self.hash(token),
             successor: self.hash(token + 1),
@@ -191,8 +191,10 @@ async fn tokens_that_were_spent_long_ago_are_forgotten(db: Database) {
 async fn what_a_device_leaves_unsaid_stays_as_it_was(db: Database) {
     let chain = Chain::start(&db, 0).await;
     let minute = Duration::from_mins(1);
-    let moved = Device { address: Some("192.0.2.7".parse().unwrap()), ..Device::default() };
-    let updated = Device { app_version: Some("1.5.0.0".to_owned()), ..Device::default() };
+    let moved =
+        SignInDevice { address: Some("192.0.2.7".parse().unwrap()), ..SignInDevice::default() };
+    let updated =
+        SignInDevice { app_version: Some("1.5.0.0".to_owned()), ..SignInDevice::default() };
 
     let at_first = chain.told().await;
     chain.present_on(moved.clone(), 1, minute).await;
@@ -206,12 +208,12 @@ async fn what_a_device_leaves_unsaid_stays_as_it_was(db: Database) {
         (at_first.method.as_str(), at_first.signed_in_from.as_deref()),
         ("password", Some("2001:db8::1"))
     );
-    let moved = Device { address: moved.address, ..device() };
+    let moved = SignInDevice { address: moved.address, ..device() };
     assert_eq!(
         after_move,
         SessionEntry { used_at: START + minute, device: moved.clone(), ..at_first }
     );
-    let updated = Device { app_version: updated.app_version, ..moved };
+    let updated = SignInDevice { app_version: updated.app_version, ..moved };
     assert_eq!(
         after_update,
         SessionEntry { used_at: START + minute * 2, device: updated, ..after_move }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{Begun, SessionStore, TokenHash};
+use pia_identity::{SessionStarted, SessionStore, TokenHash};
 use pia_kernel::{SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::SqlSessions;
@@ -29,7 +29,7 @@ fn ended(subject: UserId, at: Timestamp) -> SideEffects {
 }
 
 /// Begins a session that lasts an hour, known by `token`.
-async fn begin(db: &Database, user: UserId, token: u8, at: Timestamp) -> Begun {
+async fn begin(db: &Database, user: UserId, token: u8, at: Timestamp) -> SessionStarted {
     let new = new_session(user, TokenHash([token; 32]), at);
     let sessions = SqlSessions::new(db.clone());
     sessions.begin(new, 10, begun(user, at), only(ended)).await.unwrap()
@@ -52,7 +52,7 @@ async fn however_many_begin_at_once_the_ten_that_began_last_stay(db: Database) {
     let all = (0..64).map(|n| begin(&db, user, n, START + Duration::from_secs(n.into())));
     let all = join_all(all).await;
 
-    assert_eq!(all, [Begun::Done; 64]);
+    assert_eq!(all, [SessionStarted::Done; 64]);
     assert_eq!(alive(&db, 0..64).await, (54..64).collect::<Vec<_>>());
     assert_eq!(audited(&db, user, "begun").await, 64);
     assert_eq!(audited(&db, user, "ended").await, 54);
@@ -86,7 +86,7 @@ async fn a_session_of_nobody_does_not_begin(db: Database) {
 
     let refused = begin(&db, nobody, 1, START).await;
 
-    assert_eq!(refused, Begun::Stale);
+    assert_eq!(refused, SessionStarted::Stale);
     assert_eq!(audited(&db, nobody, "begun").await, 0);
 }
 

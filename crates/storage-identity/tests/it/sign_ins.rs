@@ -5,8 +5,8 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Begun, FailedSignIn, SessionStore, SignInEntry, SignInLog, SignInMethod, SignInOutcome,
-    TokenHash,
+    FailedSignIn, SessionStarted, SessionStore, SignInEntry, SignInLog, SignInMethod,
+    SignInOutcome, TokenHash,
 };
 use pia_kernel::{Cursor, PageRequest, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{audit_entries, audit_identities, sign_ins};
@@ -40,7 +40,7 @@ async fn begin(db: &Database, user: UserId) -> Option<SessionId> {
     let new = new_session(user, TokenHash([1; 32]), START);
     let (session, sessions) = (new.session, SqlSessions::new(db.clone()));
     let begun = sessions.begin(new, 10, SideEffects::default(), nothing()).await;
-    (begun.unwrap() == Begun::Done).then_some(session)
+    (begun.unwrap() == SessionStarted::Done).then_some(session)
 }
 
 async fn told(db: &Database, user: UserId) -> Vec<SignInEntry> {
@@ -53,7 +53,7 @@ fn only(mut entries: Vec<SignInEntry>) -> SignInEntry {
     entries.remove(0)
 }
 
-/// Returns the number of attempts are remembered, whoever's they are.
+/// Returns the number of recorded attempts, whoever's they are.
 async fn remembered(db: &Database) -> i64 {
     let all = sign_ins::table.count();
     let found: Result<i64, DbError> =

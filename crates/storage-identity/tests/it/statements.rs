@@ -8,12 +8,12 @@ use std::time::Duration;
 use diesel::connection::InstrumentationEvent;
 use diesel_async::AsyncConnection;
 use pia_identity::{
-    AccountStore, BeginEffects, GuessRules, PasswordThrottleStore, Quota, RateLimitStore,
-    SessionStore, TokenHash,
+    AccountStore, GuessRules, PasswordThrottleStore, RateLimitStore, RateQuota,
+    SessionStartEffects, SessionStore, TokenHash,
 };
 use pia_kernel::{QueuedEmail, SideEffects, Timestamp, UserId};
-use pia_storage::{Conn, Database, Provider};
-use pia_storage_identity::{SqlAccounts, SqlAttempts, SqlGuesses, SqlSessions};
+use pia_storage::{Conn, Database, DatabaseKind};
+use pia_storage_identity::{SqlAccounts, SqlPasswordThrottleStore, SqlRateLimitStore, SqlSessions};
 
 use crate::people::{START, audited, device, new_session, person};
 
@@ -28,9 +28,9 @@ const TRIES: u8 = 5;
 
 /// Number of connections that are watched; a test uses fewer at once.
 const CONNECTIONS: usize = 3;
-const QUOTA: Quota = Quota { burst: 100, window: Duration::from_mins(1) };
+const QUOTA: RateQuota = RateQuota { burst: 100, window: Duration::from_mins(1) };
 
-/// What the connections of a database were asked.
+/// Queries of a database's connections.
 #[derive(Clone, Default)]
 struct Asked {
     statements: Arc<Mutex<Vec<String>>>,
@@ -45,7 +45,7 @@ impl Asked {
         for _ in 0..CONNECTIONS {
             held.push(db.reader().await.unwrap());
         }
-        if db.provider() == Provider::Sqlite {
+        if db.provider() == DatabaseKind::Sqlite {
             held.push(db.writer().await.unwrap());
         }
         for conn in &mut held {
@@ -82,14 +82,15 @@ impl Asked {
     }
 }
 
-/// What gates and use case ask for somebody who signs in with a password.
+/// Runs the queries of gates and use case for somebody who signs in with a
+/// password.
 async fn sign_in(db: &Database, user: UserId, token: u8) {
     let (rules, now) = (GuessRules::default(), START + Duration::from_secs(token.into()));
-    SqlAttempts::new(db.clone()).attempt("192.0.2.1", QUOTA, now).await.unwrap();
+    SqlRateLimitStore::new(db.clone()).attempt("192.0.2.1", QUOTA, now).await.unwrap();
     let accounts = SqlAccounts::new(db.clone());
     let from = device().network();
     let found = accounts.candidate("ada@example.org", from, Timestamp::UNIX_EPOCH).await.unwrap();
-    let guesses = SqlGuesses::new(db.clone());
+    let guesses = SqlPasswordThrottleStore::new(db.clone());
     guesses.count("ada", rules, now).await.unwrap();
     guesses.clear("ada").await.unwrap();
     begin(db, user, token, now).await;
@@ -97,7 +98,7 @@ async fn sign_in(db: &Database, user: UserId, token: u8) {
 }
 
 async fn begin(db: &Database, user: UserId, token: u8, now: Timestamp) {
-    let others = BeginEffects {
+    let others = SessionStartEffects {
         if_ended: |user, at| SideEffects::about(at, user, "session.evicted"),
         if_new_device: |user, at| {
             SideEffects::default().and_mail(QueuedEmail::new("new-device").to_user(at, user))
@@ -124,8 +125,8 @@ async fn a_sign_in_takes_six_ways_to_the_database_and_back(db: Database) {
 
     // What begins and ends transactions counts too.
     let expected = match db.provider() {
-        Provider::Sqlite => (21, 21),
-        Provider::Postgres => (9, 6),
+        DatabaseKind::Sqlite => (21, 21),
+        DatabaseKind::Postgres => (9, 6),
     };
     assert_eq!((statements.len(), ways), expected, "{statements:#?}");
     assert_eq!(audited(&db, user, "session.started").await, 1 + i64::from(TRIES));
@@ -146,7 +147,7 @@ async fn to_make_room_for_a_session_takes_no_more_ways(db: Database) {
     }
 
     assert_eq!(audited(&db, user, "session.evicted").await, i64::from(TRIES));
-    if db.provider() == Provider::Postgres {
+    if db.provider() == DatabaseKind::Postgres {
         assert_eq!(told.into_iter().min(), Some((5, 2)));
     }
 }

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::{join, join_all};
 use pia_identity::{Account, AccountStore, NewAccount, Registered, Role};
-use pia_kernel::{Eraser, Erasure, Secret, SideEffects, Timestamp, UserId};
+use pia_kernel::{Eraser, ErasureOutcome, Secret, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_chats::SqlChats;
 use pia_storage_identity::SqlAccounts;
 use pia_storage_lifecycle::SqlEraser;
 use pia_storage_sync::SqlSyncStore;
 use pia_sync::{
-    Applied, Changes, Channel, ChatId, ChatLimits, ChatStore, ChatWritten, Item, Key, NewChat,
+    Applied, Changes, Channel, ChatId, ChatLimits, ChatStore, ChatWritten, Item, ItemKey, NewChat,
     PushSettings, SyncStore,
 };
 use uuid::Uuid;
@@ -48,14 +48,14 @@ async fn write(db: &Database, user: UserId, writer: u128) -> u32 {
             text: vec![b'x'; 10_000],
         };
         let stored = chats.put(user, &chat, LIMITS, at(number)).await.unwrap();
-        let key = Key { channel: Channel::Memories, id };
+        let key = ItemKey { channel: Channel::Memories, id };
         let body = format!(r#"{{"id":"{id}"}}"#);
         let item = Item { key, changed_at: at(number), encrypted: false, body };
         let changes = Changes {
             encrypted: false,
             items: vec![item],
             deletes: Vec::new(),
-            seen: None,
+            seen_up_to: None,
             deleted_at: at(number),
             device: None,
             refused: Vec::new(),
@@ -103,7 +103,7 @@ async fn a_deletion_beside_eight_writers_fails_none_of_them_nor_holds_up_registr
                 SqlEraser::new(db.clone()).erase(departure(leaver)).await.unwrap()
             };
             let (written, erased) = join(writers, leave).await;
-            assert_eq!(erased, Erasure::Erased);
+            assert_eq!(erased, ErasureOutcome::Erased);
             assert!(written.iter().sum::<u32>() > 0, "{written:?}");
         }
         ended.store(true, Ordering::Relaxed);

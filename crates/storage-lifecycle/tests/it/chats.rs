@@ -105,8 +105,8 @@ async fn what_cannot_be_read_any_more_is_told_without_its_document(db: Database)
     sealed[1] ^= 1;
     let hex = sealed.iter().fold(String::new(), |hex, it| format!("{hex}{it:02x}"));
     let literal = match db.provider() {
-        pia_storage::Provider::Sqlite => format!("X'{hex}'"),
-        pia_storage::Provider::Postgres => format!("'\\x{hex}'::bytea"),
+        pia_storage::DatabaseKind::Sqlite => format!("X'{hex}'"),
+        pia_storage::DatabaseKind::Postgres => format!("'\\x{hex}'::bytea"),
     };
     execute(&db, &format!("{other}{literal}")).await;
 

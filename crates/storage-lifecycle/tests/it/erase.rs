@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::Role;
 use pia_kernel::{
-    AuditEntry, Eraser, Erasure, MailId, RequestContext, SessionId, SideEffects, Timestamp,
+    AuditEntry, Eraser, ErasureOutcome, MailId, RequestContext, SessionId, SideEffects, Timestamp,
     UnverifiedAccounts, UserId,
 };
 use pia_storage::schema::{accounts, ai_usage, audit_entries, audit_identities, mails, sign_ins};
@@ -69,7 +69,7 @@ async fn who_leaves_is_gone_and_nobody_else(db: Database) {
     let erased = SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
     let again = SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
 
-    assert_eq!((erased, again), (Erasure::Erased, Erasure::Gone));
+    assert_eq!((erased, again), (ErasureOutcome::Erased, ErasureOutcome::Gone));
     assert_eq!(accounts_left(&db).await, [DbUid(bob.user.0)]);
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM sessions)").await, 1);
     let waiting: Vec<(DbUid, Option<DbUid>, Option<Vec<u8>>)> = async {
@@ -94,8 +94,8 @@ async fn an_ended_session_or_a_deactivated_account_erases_nothing(db: Database) 
     execute(&db, "UPDATE accounts SET deactivated_at = created_at").await;
     let deactivated = erase(ada).await;
 
-    let over = Erasure::SessionOver;
-    assert_eq!([unknown, theirs, nobody, deactivated], [over, over, Erasure::Gone, over]);
+    let over = ErasureOutcome::SessionOver;
+    assert_eq!([unknown, theirs, nobody, deactivated], [over, over, ErasureOutcome::Gone, over]);
     assert_eq!(accounts_left(&db).await.len(), 2);
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM audit_entries)").await, 0);
 }
@@ -108,7 +108,7 @@ async fn the_last_administrator_stays(db: Database) {
     let first = eraser.erase(departure(ada)).await.unwrap();
     let last = eraser.erase(departure(bob)).await.unwrap();
 
-    assert_eq!((first, last), (Erasure::Erased, Erasure::LastAdmin));
+    assert_eq!((first, last), (ErasureOutcome::Erased, ErasureOutcome::LastAdmin));
     assert_eq!(accounts_left(&db).await.len(), 2);
 }
 
@@ -122,9 +122,9 @@ async fn of_administrators_who_leave_at_once_one_stays(db: Database) {
     let erasures = join_all(admins.into_iter().map(|it| eraser.erase(departure(it)))).await;
 
     let mut erasures: Vec<_> = erasures.into_iter().map(|it| it.unwrap()).collect();
-    erasures.sort_by_key(|it| *it == Erasure::LastAdmin);
-    assert_eq!(erasures.iter().filter(|it| **it == Erasure::Erased).count(), 5);
-    assert_eq!(erasures.last(), Some(&Erasure::LastAdmin));
+    erasures.sort_by_key(|it| *it == ErasureOutcome::LastAdmin);
+    assert_eq!(erasures.iter().filter(|it| **it == ErasureOutcome::Erased).count(), 5);
+    assert_eq!(erasures.last(), Some(&ErasureOutcome::LastAdmin));
     assert_eq!(accounts_left(&db).await.len(), 1);
 }
 
@@ -133,8 +133,9 @@ async fn who_leaves_many_times_at_once_leaves_once(db: Database) {
 
     let erasures = join_all((0..8).map(|_| eraser.erase(departure(ada)))).await;
 
-    let erased = erasures.iter().filter(|it| *it.as_ref().unwrap() == Erasure::Erased).count();
-    let gone = erasures.iter().filter(|it| *it.as_ref().unwrap() == Erasure::Gone).count();
+    let erased =
+        erasures.iter().filter(|it| *it.as_ref().unwrap() == ErasureOutcome::Erased).count();
+    let gone = erasures.iter().filter(|it| *it.as_ref().unwrap() == ErasureOutcome::Gone).count();
     assert_eq!((erased, gone), (1, 7));
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM audit_entries)").await, 1);
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM mails)").await, 1);
@@ -237,7 +238,7 @@ async fn credits_of_the_person_go_and_those_of_their_group_stay(db: Database) {
 
 async fn what_was_deleted_is_taken_out_of_the_log_later_too(db: Database) {
     let (ada, eraser) = (person(&db, Role::User).await, SqlEraser::new(db.clone()));
-    let reading: Result<Erasure, DbError> = async {
+    let reading: Result<ErasureOutcome, DbError> = async {
         // Somebody reads meanwhile, and sees what was before.
         on_conn!(db.reader(), |conn| {
             diesel_async::AsyncConnection::transaction(conn, async |conn| {
@@ -251,7 +252,7 @@ async fn what_was_deleted_is_taken_out_of_the_log_later_too(db: Database) {
 
     let later = eraser.settle().await.unwrap();
 
-    assert_eq!((reading.unwrap(), later), (Erasure::Erased, true));
+    assert_eq!((reading.unwrap(), later), (ErasureOutcome::Erased, true));
     assert!(eraser.settle().await.unwrap());
 }
 
@@ -322,8 +323,8 @@ async fn who_never_came_goes_without_a_name_and_everybody_else_stays(db: Databas
     }
 
     let eraser = SqlEraser::new(db.clone());
-    let swept = eraser.erase_unclaimed(unclaimed()).await.unwrap();
-    let again = eraser.erase_unclaimed(unclaimed()).await.unwrap();
+    let swept = eraser.erase_unverified(unclaimed()).await.unwrap();
+    let again = eraser.erase_unverified(unclaimed()).await.unwrap();
 
     stay.sort();
     assert_eq!((swept, again), (2, 0));
@@ -342,7 +343,7 @@ async fn however_many_never_came_all_go(db: Database) {
         newcomer(&db, 8).await;
     }
 
-    let swept = SqlEraser::new(db.clone()).erase_unclaimed(unclaimed()).await.unwrap();
+    let swept = SqlEraser::new(db.clone()).erase_unverified(unclaimed()).await.unwrap();
 
     assert_eq!((swept, accounts_left(&db).await.len()), (120, 0));
 }
@@ -355,7 +356,7 @@ async fn beside_those_who_come_after_all_nobody_goes_who_came(db: Database) {
     let (eraser, db) = (SqlEraser::new(db.clone()), &db);
 
     let (swept, verified) = futures_util::join!(
-        eraser.erase_unclaimed(unclaimed()),
+        eraser.erase_unverified(unclaimed()),
         join_all(late.iter().map(|it| verify_address(db, *it))),
     );
 

@@ -1,4 +1,4 @@
-//! What spans all tables, on every backend.
+//! Contract tests of what spans all tables, on every backend.
 
 #![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "tests")]
 

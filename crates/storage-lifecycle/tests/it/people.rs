@@ -64,7 +64,7 @@ pub(crate) async fn execute(db: &Database, sql: &str) {
     done.unwrap();
 }
 
-/// What the use case says when somebody leaves.
+/// Returns the erasure that the use case requests.
 pub(crate) fn departure(person: Person) -> AccountErasure {
     let entry =
         AuditEntry { at: AT, actor: None, subject: None, object: None, action: "account.deleted" };
@@ -73,7 +73,7 @@ pub(crate) fn departure(person: Person) -> AccountErasure {
     AccountErasure { user: person.user, session: person.session, at: AT, effects }
 }
 
-/// What seals under keys whose salts are in `db`.
+/// Returns a sealer whose salts are in `db`.
 pub(crate) fn sealer(db: &Database) -> Sealer {
     let keys = MasterKeys { current: Secret::new([7; 32]), previous: None };
     Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())))

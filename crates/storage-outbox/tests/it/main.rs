@@ -1,4 +1,4 @@
-//! What the outbox must do on every backend.
+//! Contract tests of the outbox, on every backend.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 

@@ -55,7 +55,7 @@ async fn claim(outbox: &SqlOutbox, now: Timestamp) -> Option<ClaimedEmail> {
 
 type Kept = (i32, Option<Vec<u8>>, Option<DbInstant>, Option<String>);
 
-/// What is kept of the one mail that there is.
+/// Returns the row of the one email that there is.
 async fn kept(db: &Database) -> Option<Kept> {
     let row = mails::table.select((mails::tries, mails::sealed, mails::failed_at, mails::failure));
     let found: Result<_, DbError> =

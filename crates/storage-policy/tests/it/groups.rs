@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use futures_util::join;
 use pia_kernel::{GroupId, SideEffects, UserId};
-use pia_policy::{GroupAdded, GroupRemoved, GroupRenamed, GroupStore, MemberPut};
+use pia_policy::{GroupAdded, GroupRemoved, GroupRenamed, GroupStore, MemberMoved};
 use pia_storage::Database;
 use pia_storage_policy::SqlGroups;
 
@@ -116,8 +116,8 @@ async fn nobody_is_ever_in_a_group_that_is_gone(db: Database) {
         let told = (put.unwrap(), removed.unwrap());
         let is_in_it = group_of(&db, user).await == id;
         match told {
-            (MemberPut::Done, GroupRemoved::HasMembers) => assert!(is_in_it),
-            (MemberPut::UnknownGroup, GroupRemoved::Done) => assert!(!is_in_it),
+            (MemberMoved::Done, GroupRemoved::HasMembers) => assert!(is_in_it),
+            (MemberMoved::UnknownGroup, GroupRemoved::Done) => assert!(!is_in_it),
             other => panic!("{other:?}"),
         }
     }
@@ -130,7 +130,7 @@ async fn somebody_is_put_into_another_group_once(db: Database) {
     let first = groups.put(user, id, noting("put")).await.unwrap();
     let second = groups.put(user, id, noting("put")).await.unwrap();
 
-    assert_eq!((first, second), (MemberPut::Done, MemberPut::Done));
+    assert_eq!((first, second), (MemberMoved::Done, MemberMoved::Done));
     assert_eq!((group_of(&db, user).await, group_of(&db, other).await), (id, DEFAULT));
     assert_eq!(noted(&db, "put").await, 1);
 }
@@ -144,6 +144,6 @@ async fn what_is_not_there_is_told_and_leaves_no_effects(db: Database) {
     let nobody = groups.put(UserId::generate(), id, noting("tried")).await.unwrap();
 
     assert_eq!(renamed, GroupRenamed::Unknown);
-    assert_eq!((no_group, nobody), (MemberPut::UnknownGroup, MemberPut::UnknownAccount));
+    assert_eq!((no_group, nobody), (MemberMoved::UnknownGroup, MemberMoved::UnknownAccount));
     assert_eq!((group_of(&db, user).await, noted(&db, "tried").await), (DEFAULT, 0));
 }

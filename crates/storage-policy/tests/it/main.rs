@@ -1,4 +1,4 @@
-//! What the storage of groups must do on every backend.
+//! Contract tests of the storage of groups, on every backend.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 

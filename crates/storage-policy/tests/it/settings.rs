@@ -1,10 +1,10 @@
-//! What groups say of their members.
+//! Contract tests of the settings of groups.
 
 use futures_util::future::join_all;
 use pia_kernel::GroupId;
 use pia_policy::{
-    CreditLimit, Credits, GroupSettings, GroupStore, Quota, SettingChange, SettingsChanged,
-    SettingsError,
+    CreditLimit, GroupSettings, GroupStore, Quota, SettingChange, SettingsChanged, SettingsError,
+    SpendingLimits,
 };
 use pia_storage::Database;
 use pia_storage_policy::SqlGroups;
@@ -51,7 +51,7 @@ async fn all_that_is_set_is_read_again(db: Database) {
     let read = groups.settings(DEFAULT).await.unwrap().unwrap();
     assert_eq!(changed, SettingsChanged::Done(read.clone()));
     assert_eq!(Quota::ALL.map(|it| read.quota(it)), [10, 11, 12, 13, 14, 15].map(Some));
-    let credits = Credits {
+    let credits = SpendingLimits {
         hourly: 20,
         daily: 21,
         weekly: 22,

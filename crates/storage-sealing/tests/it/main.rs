@@ -1,4 +1,4 @@
-//! What sealing's storage must do on every backend.
+//! Contract tests of sealing's storage, on every backend.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! What operators give their people.
+//! Contract tests of the operators' catalogue.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -7,7 +7,7 @@ use pia_storage::schema::{
     client_policies, group_personas, group_plugins, managed_personas, plugins, user_groups,
 };
 use pia_storage::{Database, DbInstant, DbUid, on_conn};
-use pia_sync::{Catalogue, Channel, Policy, Refusal, SyncReader};
+use pia_sync::{Catalogue, Channel, ItemRejection, Policy, SyncReader};
 use uuid::Uuid;
 
 use crate::person::{Person, item, run};
@@ -121,7 +121,7 @@ async fn the_operators_personas_are_not_for_devices_to_change(db: Database) {
     let (_, conflicts) = person.push(10, vec![mine(1), mine(9)]).await;
 
     assert_eq!(conflicts.len(), 1);
-    assert_eq!(conflicts[0].refusal, Some(Refusal::Managed));
+    assert_eq!(conflicts[0].refusal, Some(ItemRejection::Managed));
     let kept = person.since(Timestamp::UNIX_EPOCH).await;
     assert_eq!(kept.iter().map(|it| it.0).collect::<Vec<_>>(), [mine(9).key]);
 }

@@ -18,7 +18,7 @@ pia_testkit::contract! {
     who_commits_late_holds_up_whoever_comes_after,
 }
 
-/// What a transaction writes that has taken its stamp, and then takes its time.
+/// A transaction takes its stamp, and then takes its time to commit.
 async fn who_commits_late_holds_up_whoever_comes_after(db: Database) {
     let person = Person::of(db.clone()).await;
     person.push(5, vec![todo(1, 5)]).await;

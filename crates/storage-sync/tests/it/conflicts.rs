@@ -1,8 +1,8 @@
-//! What happens where two devices changed one thing.
+//! Contract tests of two devices that changed one item.
 
 use futures_util::future::join_all;
 use pia_storage::Database;
-use pia_sync::{Changes, Channel, Item, Refusal, Resolution};
+use pia_sync::{Changes, Channel, Item, ItemRejection, Resolution};
 use uuid::Uuid;
 
 use crate::person::{Person, START, at, changes, done, item, todo};
@@ -63,7 +63,7 @@ async fn who_overwrites_what_they_had_not_seen_is_told_what_it_was(db: Database)
     let (before, after) = (todo(1, 5), todo(1, 9));
     person.push(10, vec![before.clone()]).await;
 
-    let push = Changes { seen: Some(at(3)), ..changes(20, vec![after.clone()]) };
+    let push = Changes { seen_up_to: Some(at(3)), ..changes(20, vec![after.clone()]) };
     let (_, conflicts) = done(person.apply(push).await);
 
     assert_eq!(conflicts[0].resolution, Resolution::ClientWins);
@@ -141,7 +141,7 @@ async fn what_nobody_has_the_key_of_is_not_kept(db: Database) {
     person.encrypt().await;
     let (_, taken) = done(person.apply(push(30)).await);
 
-    assert_eq!(refused[0].refusal, Some(Refusal::AccountPlain));
+    assert_eq!(refused[0].refusal, Some(ItemRejection::AccountPlain));
     assert_eq!((early, refused.len(), nothing, taken), (vec![], 1, vec![], vec![]));
     assert_eq!(person.since(START).await.len(), 1);
 }

@@ -1,4 +1,4 @@
-//! What the storage of what devices keep in step must do on every backend.
+//! Contract tests of the storage of synchronised items, on every backend.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 

@@ -3,7 +3,7 @@
 use futures_util::join;
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::Database;
-use pia_sync::{Channel, Item, ItemPage, Key, PageLimit, SyncReader};
+use pia_sync::{Channel, Item, ItemKey, ItemPage, PageLimit, SyncReader};
 
 use crate::person::{Person, START, at, item, todo};
 
@@ -34,14 +34,14 @@ async fn the_last_stamp_until_another_is_the_persons_own(db: Database) {
 }
 
 /// Page after page, until none is cut.
-async fn all(person: &Person, rows: u32, bytes: u64) -> (Vec<Key>, usize) {
+async fn all(person: &Person, rows: u32, bytes: u64) -> (Vec<ItemKey>, usize) {
     let (mut since, mut keys, mut pages) = (START, Vec::new(), 0);
     loop {
         let page = person.page(since, rows, bytes).await;
         pages += 1;
         keys.extend(page.rows.iter().map(|it| it.key));
         since = page.up_to.unwrap_or(since);
-        if !page.cut {
+        if !page.is_truncated {
             return (keys, pages);
         }
     }
@@ -66,11 +66,11 @@ async fn a_page_is_cut_by_bytes_but_holds_one_row_at_least(db: Database) {
 
     let page = person.page(START, 10, 100).await;
     let ids: Vec<_> = page.rows.iter().map(|it| it.key.id.as_u128()).collect();
-    assert_eq!((ids.as_slice(), page.cut), ([1, 2, 3].as_slice(), true));
+    assert_eq!((ids.as_slice(), page.is_truncated), ([1, 2, 3].as_slice(), true));
     let (keys, pages) = all(&person, 10, 100).await;
     assert_eq!((keys.len(), pages), (5, 3));
     let single = person.page(START, 10, 1).await;
-    assert_eq!((single.rows.len(), single.cut), (1, true));
+    assert_eq!((single.rows.len(), single.is_truncated), (1, true));
 }
 
 async fn a_page_that_is_not_full_is_not_cut(db: Database) {
@@ -80,8 +80,8 @@ async fn a_page_that_is_not_full_is_not_cut(db: Database) {
     let page = person.page(START, 3, u64::MAX).await;
     let after = person.page(last, 3, u64::MAX).await;
 
-    assert_eq!((page.rows.len(), page.up_to, page.cut), (2, Some(last), false));
-    assert_eq!((after.rows.len(), after.up_to, after.cut), (0, None, false));
+    assert_eq!((page.rows.len(), page.up_to, page.is_truncated), (2, Some(last), false));
+    assert_eq!((after.rows.len(), after.up_to, after.is_truncated), (0, None, false));
 }
 
 async fn pages_are_whole_while_rows_move_to_their_end(db: Database) {
@@ -133,7 +133,7 @@ async fn what_somebody_without_anything_has_is_their_accounts_beginning(db: Data
     let both = person.reader.head_and_page(person.user, START, room).await.unwrap();
 
     assert_eq!(both, Some((head.clone(), ItemPage::default())));
-    assert_eq!((head.last_stamp, head.version, head.awaited), (START, 0, false));
+    assert_eq!((head.last_stamp, head.version, head.has_pending_devices), (START, 0, false));
     assert_eq!(person.page(Timestamp::from_micros(i64::MIN), 5, 5).await.rows, []);
 }
 

@@ -12,8 +12,8 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_sealing::SqlSalts;
 use pia_storage_sync::{SqlSyncReader, SqlSyncStore};
 use pia_sync::{
-    Applied, Changes, Channel, Conflict, Item, ItemPage, Key, PageLimit, PushSettings, SyncReader,
-    SyncStore,
+    Applied, Changes, Channel, Conflict, Item, ItemKey, ItemPage, PageLimit, PushSettings,
+    SyncReader, SyncStore,
 };
 use std::sync::Arc;
 use uuid::Uuid;
@@ -43,8 +43,8 @@ fn sealer_of(db: &Database, key: u8) -> Sealer {
     Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())))
 }
 
-pub(crate) fn key(channel: Channel, id: u128) -> Key {
-    Key { channel, id: Uuid::from_u128(id) }
+pub(crate) fn key(channel: Channel, id: u128) -> ItemKey {
+    ItemKey { channel, id: Uuid::from_u128(id) }
 }
 
 /// An item of this kind that was changed at this second.
@@ -63,7 +63,7 @@ pub(crate) fn changes(second: u64, items: Vec<Item>) -> Changes {
         encrypted: false,
         items,
         deletes: Vec::new(),
-        seen: None,
+        seen_up_to: None,
         deleted_at: at(second),
         device: None,
         refused: Vec::new(),
@@ -94,7 +94,7 @@ impl Person {
         }
     }
 
-    /// The same person on a server whose master key was given up for another.
+    /// Returns the account on a server with another master key.
     pub(crate) fn under_another_key(self) -> Self {
         let sealer = sealer_of(&self.db, 8);
         let store = SqlSyncStore::new(self.db.clone(), sealer.clone());
@@ -110,7 +110,7 @@ impl Person {
         done(self.apply(changes(second, items)).await)
     }
 
-    pub(crate) async fn delete(&self, second: u64, keys: Vec<Key>) -> Timestamp {
+    pub(crate) async fn delete(&self, second: u64, keys: Vec<ItemKey>) -> Timestamp {
         let changes = Changes { deletes: keys, ..changes(second, Vec::new()) };
         done(self.apply(changes).await).0
     }
@@ -120,7 +120,7 @@ impl Person {
     }
 
     /// All that changed since, in its order.
-    pub(crate) async fn since(&self, since: Timestamp) -> Vec<(Key, Option<String>)> {
+    pub(crate) async fn since(&self, since: Timestamp) -> Vec<(ItemKey, Option<String>)> {
         let page = self.page(since, 10_000, u64::MAX).await;
         let text = |it: Bytes| String::from_utf8(it.to_vec()).unwrap();
         page.rows.into_iter().map(|it| (it.key, it.body.map(text))).collect()

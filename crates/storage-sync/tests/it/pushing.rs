@@ -1,13 +1,13 @@
-//! What is kept of a push.
+//! Contract tests of pushes.
 
 use std::collections::HashSet;
 
 use futures_util::future::join_all;
 use pia_kernel::StorageUse;
 use pia_storage::Database;
-use pia_storage_sync::SqlSyncHoldings;
+use pia_storage_sync::SqlSyncAdminStore;
 use pia_sync::{
-    Applied, Changes, Channel, Item, Limits, MAX_CHANGES_PER_PUSH, PushSettings, SyncHoldings,
+    Applied, Changes, Channel, Item, ItemLimits, MAX_CHANGES_PER_PUSH, PushSettings, SyncAdminStore,
 };
 
 use crate::person::{Person, START, at, changes, done, item, key, todo};
@@ -121,7 +121,7 @@ async fn an_encrypted_account_takes_only_encrypted_pushes(db: Database) {
 }
 
 fn at_most(limit: u32) -> PushSettings {
-    let limits = Limits::default().with(Channel::Todos, limit).with(Channel::Sessions, limit);
+    let limits = ItemLimits::default().with(Channel::Todos, limit).with(Channel::Sessions, limit);
     PushSettings { limits, ..PushSettings::default() }
 }
 
@@ -164,7 +164,7 @@ async fn concurrent_pushes_do_not_pass_a_limit(db: Database) {
 
 /// The bytes that are counted, after a look that they are those stored.
 async fn stored(person: &Person) -> u64 {
-    let holdings = SqlSyncHoldings::new(person.db.clone());
+    let holdings = SqlSyncAdminStore::new(person.db.clone());
     let all = holdings.all(person.user, None, 1_000).await.unwrap();
     let counted = holdings.storage(person.user, 1).await.unwrap().current;
     assert_eq!(counted, all.iter().map(|it| u64::from(it.size)).sum::<u64>());
@@ -250,7 +250,7 @@ async fn whoever_is_gone_is_told_so(db: Database) {
 
 async fn many_items_are_kept_at_once(db: Database) {
     let settings = PushSettings {
-        limits: Limits::default().with(Channel::Todos, 10_000),
+        limits: ItemLimits::default().with(Channel::Todos, 10_000),
         ..PushSettings::default()
     };
     let person = Person { settings, ..Person::of(db).await };

@@ -5,8 +5,8 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{PageRequest, SideEffects, Timestamp};
 use pia_storage::schema::chats;
 use pia_storage::{Database, DbInstant, DbUid, on_conn};
-use pia_storage_sync::SqlSyncHoldings;
-use pia_sync::{Applied, Changes, Channel, SyncHoldings, SyncReader};
+use pia_storage_sync::SqlSyncAdminStore;
+use pia_sync::{Applied, Changes, Channel, SyncAdminStore, SyncReader};
 
 use uuid::Uuid;
 
@@ -21,7 +21,7 @@ pia_testkit::contract! {
 }
 
 pub(crate) async fn reset(person: &Person, second: u64) -> bool {
-    let holdings = SqlSyncHoldings::new(person.db.clone());
+    let holdings = SqlSyncAdminStore::new(person.db.clone());
     holdings.reset(person.user, at(second), SideEffects::default()).await.unwrap()
 }
 
@@ -56,7 +56,7 @@ async fn a_reset_makes_a_plain_account_of_an_encrypted_one(db: Database) {
 
 async fn what_there_is_is_counted_and_listed(db: Database) {
     let (person, other) = (Person::of(db.clone()).await, Person::of(db.clone()).await);
-    let holdings = SqlSyncHoldings::new(db);
+    let holdings = SqlSyncAdminStore::new(db);
     person.push(10, vec![todo(1, 5), todo(2, 5), item(Channel::Memories, 1, 6)]).await;
     person.delete(20, vec![todo(2, 5).key]).await;
     other.push(10, vec![todo(3, 5)]).await;
@@ -74,7 +74,7 @@ async fn what_there_is_is_counted_and_listed(db: Database) {
 
 async fn chats_are_listed_part_by_part(db: Database) {
     let (person, other) = (Person::of(db.clone()).await, Person::of(db.clone()).await);
-    let holdings = SqlSyncHoldings::new(db.clone());
+    let holdings = SqlSyncAdminStore::new(db.clone());
     for (owner, id) in [(&person, 0), (&person, 1), (&person, 2), (&other, 1)] {
         let chat = diesel::insert_into(chats::table).values((
             chats::user_id.eq(DbUid(owner.user.0)),
@@ -101,7 +101,7 @@ async fn chats_are_listed_part_by_part(db: Database) {
 
 async fn what_was_done_is_listed_and_forgotten_in_time(db: Database) {
     let person = Person::of(db.clone()).await;
-    let holdings = SqlSyncHoldings::new(db);
+    let holdings = SqlSyncAdminStore::new(db);
     let device = Some("a laptop".to_owned());
     let push = Changes { device, ..changes(10, vec![todo(1, 5), todo(2, 5)]) };
     person.apply(push.clone()).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::Timestamp;
 use pia_storage::Database;
-use pia_storage_sync::SqlSilences;
+use pia_storage_sync::SqlStampGaps;
 
 use crate::person::{Person, at, todo};
 
@@ -18,14 +18,14 @@ pia_testkit::contract! {
 const MICRO: Duration = Duration::from_micros(1);
 
 async fn before_anybody_was_there_nothing_is_put_down(db: Database) {
-    let silences = SqlSilences::new(db);
+    let silences = SqlStampGaps::new(db);
 
-    assert_eq!(silences.end(at(100)).await.unwrap().around(at(50)), None);
+    assert_eq!(silences.end(at(100)).await.unwrap().containing(at(50)), None);
 }
 
 async fn what_lies_between_two_stamps_is_known(db: Database) {
     let person = Person::of(db.clone()).await;
-    let silences = SqlSilences::new(db);
+    let silences = SqlStampGaps::new(db);
     let (first, _) = person.push(50, vec![todo(1, 5)]).await;
 
     silences.end(at(100)).await.unwrap();
@@ -36,7 +36,7 @@ async fn what_lies_between_two_stamps_is_known(db: Database) {
     let known = silences.end(at(20)).await.unwrap();
 
     let around = |stamps: &[Timestamp]| -> Vec<Option<Timestamp>> {
-        stamps.iter().map(|it| Some(known.around(*it)?.began_at)).collect()
+        stamps.iter().map(|it| Some(known.containing(*it)?.began_at)).collect()
     };
     assert_eq!(around(&[at(20), first, at(200), at(225), second, at(300)]), [None; 6]);
     assert_eq!(around(&[first + MICRO, at(199)]), [Some(first); 2]);
@@ -47,11 +47,11 @@ async fn many_starts_at_once_put_down_one_silence(db: Database) {
     let person = Person::of(db.clone()).await;
     let (stamp, _) = person.push(50, vec![todo(1, 5)]).await;
     let starts = (0..8).map(|it| {
-        let silences = SqlSilences::new(db.clone());
+        let silences = SqlStampGaps::new(db.clone());
         async move { silences.end(at(100 + it)).await.unwrap() }
     });
 
     for known in join_all(starts).await {
-        assert_eq!(known.around(at(75)).map(|it| it.began_at), Some(stamp));
+        assert_eq!(known.containing(at(75)).map(|it| it.began_at), Some(stamp));
     }
 }

@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use diesel::connection::InstrumentationEvent;
 use diesel_async::AsyncConnection;
 use pia_kernel::{Timestamp, Unavailable, UserId};
-use pia_storage::{Conn, Database, Provider};
+use pia_storage::{Conn, Database, DatabaseKind};
 use pia_sync::{
-    Channel, Item, Limits, PendingDevice, PendingDevices, PullRequest, Pulled, Pulling,
-    PushSettings, Silences,
+    Channel, Item, ItemLimits, PendingDevice, PendingDevices, PullRequest, PullService, Pulled,
+    PushSettings, StampGaps,
 };
 
 use crate::person::{Person, START, item, todo};
@@ -65,14 +65,14 @@ fn count_on(conn: &mut Conn, count: &Arc<AtomicUsize>) {
     }
 }
 
-fn pulling(person: &Person) -> Pulling {
-    Pulling::new(Arc::new(person.reader.clone()), Arc::new(Nobody), Silences::default())
+fn pulling(person: &Person) -> PullService {
+    PullService::new(Arc::new(person.reader.clone()), Arc::new(Nobody), StampGaps::default())
 }
 
 /// A pull by somebody who says what they have, which is not that.
 async fn pull(person: &Person, since: Timestamp, catalogue: Option<i64>) -> Pulled {
     let (pulling, ask) = (pulling(person), PullRequest { since, limit: Some(500), catalogue });
-    let standing = pulling.look(person.user, since).await.unwrap();
+    let standing = pulling.pull_state(person.user, since).await.unwrap();
     pulling.pull(person.user, &ask, &standing).await.unwrap()
 }
 
@@ -86,7 +86,7 @@ async fn a_device_that_has_everything_costs_one_statement(db: Database) {
     let (last, _) = person.push(10, vec![todo(1, 5)]).await;
     let counter = Counter::of(&person.db).await;
 
-    pulling(&person).look(person.user, last).await.unwrap();
+    pulling(&person).pull_state(person.user, last).await.unwrap();
 
     assert_eq!(counter.taken(), 1);
 }
@@ -116,7 +116,7 @@ async fn a_pull_costs_two_statements_and_with_preferences_three(db: Database) {
 }
 
 async fn a_push_costs_no_more_statements_for_more_items(db: Database) {
-    let limits = Limits::default().with(Channel::Todos, 10_000);
+    let limits = ItemLimits::default().with(Channel::Todos, 10_000);
     let settings = PushSettings { limits, ..PushSettings::default() };
     let person = Person { settings, ..Person::of(db).await };
     person.push(10, vec![todo(1, 5)]).await;
@@ -129,7 +129,7 @@ async fn a_push_costs_no_more_statements_for_more_items(db: Database) {
     let many = counter.taken();
 
     // To SQLite there is no way that could be saved: it is written row by row.
-    let by_row = if person.db.provider() == Provider::Sqlite { 495 } else { 0 };
+    let by_row = if person.db.provider() == DatabaseKind::Sqlite { 495 } else { 0 };
     assert_eq!(many, few + by_row);
     assert!(few > 0 && few < 15, "{few}");
 }

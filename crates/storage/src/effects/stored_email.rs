@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use pia_kernel::{Language, Mail, MailId, RequestContext, Secret, Timestamp};
-use pia_sealing::{OpenError, SealContext, ServerSeal};
+use pia_sealing::{SealContext, ServerSeal, UnsealError};
 use serde::{Deserialize, Serialize};
 
 use crate::db::DbError;
@@ -52,9 +52,9 @@ impl StoredEmail {
     }
 
     /// Opens what waits under this id.
-    pub fn open(seal: &ServerSeal, id: MailId, sealed: &[u8]) -> Result<Self, OpenError> {
+    pub fn open(seal: &ServerSeal, id: MailId, sealed: &[u8]) -> Result<Self, UnsealError> {
         let json = seal.open(place(&id), sealed)?;
-        serde_json::from_slice(json.expose()).map_err(|_err| OpenError::Malformed)
+        serde_json::from_slice(json.expose()).map_err(|_err| UnsealError::Malformed)
     }
 }
 

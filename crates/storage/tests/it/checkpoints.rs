@@ -6,7 +6,8 @@ use std::path::Path;
 use diesel_async::SimpleAsyncConnection;
 use futures_util::future::join_all;
 use pia_storage::{
-    Conn, Database, DbError, Options, Provider, Startup, Synchronous, Target, on_conn, start,
+    Conn, Database, DatabaseKind, DatabaseOptions, DatabaseTarget, DbError, Startup, Synchronous,
+    on_conn, start,
 };
 use tempfile::TempDir;
 
@@ -16,8 +17,9 @@ const MIB: u64 = 1 << 20;
 async fn fresh() -> (TempDir, Database) {
     let dir = tempfile::tempdir().unwrap();
     let text = format!("Data Source={}", dir.path().join("pia.db").display());
-    let target = Target::parse(Provider::Sqlite, &text).unwrap();
-    let options = Options { synchronous: Synchronous::Normal, ..Options::default() };
+    let target = DatabaseTarget::parse(DatabaseKind::Sqlite, &text).unwrap();
+    let options =
+        DatabaseOptions { synchronous: Synchronous::Normal, ..DatabaseOptions::default() };
     let db = start(Startup { target, migration_target: None, options }).await.unwrap();
     execute(&db, "CREATE TABLE notes (text TEXT NOT NULL)").await;
     (dir, db)

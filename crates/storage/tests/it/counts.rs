@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use futures_util::future::{join, join_all};
 use pia_storage::schema::locks;
-use pia_storage::{Database, DbError, Options, Startup, on_conn, start};
+use pia_storage::{Database, DatabaseOptions, DbError, Startup, on_conn, start};
 use pia_testkit::databases::Fresh;
 
 pia_testkit::contract! {
@@ -59,7 +59,7 @@ async fn a_file_promises_less_for_a_count_alone() {
     let note = "UPDATE locks SET turn = (SELECT synchronous FROM pragma_synchronous)";
     let fresh = Fresh::sqlite();
     fresh.connect().await;
-    let db = Database::open(&fresh.target(), Options::default()).unwrap();
+    let db = Database::open(&fresh.target(), DatabaseOptions::default()).unwrap();
     let mut promised = Vec::new();
 
     for counts in [false, true, true, false, false] {
@@ -92,7 +92,7 @@ async fn a_server_promises_less_for_a_count_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_count_is_prepared_once_on_a_connection_of_a_server() {
     let fresh = Fresh::postgres().await;
-    let options = Options { max_connections: 1, ..Options::default() };
+    let options = DatabaseOptions { max_connections: 1, ..DatabaseOptions::default() };
     let startup = Startup { target: fresh.target(), migration_target: None, options };
     let db = start(startup).await.unwrap();
 

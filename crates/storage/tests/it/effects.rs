@@ -1,4 +1,4 @@
-//! What is written with a change.
+//! Contract tests of side effects.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

@@ -1,4 +1,4 @@
-//! What storage must do on every backend.
+//! Contract tests of the storage, on every backend.
 
 #![expect(
     clippy::expect_used,

@@ -5,14 +5,19 @@ use diesel::sql_types::Integer;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::join;
 use pia_storage::schema::locks;
-use pia_storage::{Conn, Database, DbError, Options, Pipelined, Provider, Target, on_conn};
+use pia_storage::{
+    Conn, Database, DatabaseKind, DatabaseOptions, DatabaseTarget, DbError, Pipelined, on_conn,
+};
 use pia_testkit::databases::Fresh;
 
 /// A database that is reached by one connection, on which nothing was prepared.
 async fn alone() -> (Fresh, Database) {
     let fresh = Fresh::postgres().await;
-    let target = Target::parse(Provider::Postgres, &fresh.url).unwrap();
-    let db = Database::open(&target, Options { max_connections: 1, ..Options::default() });
+    let target = DatabaseTarget::parse(DatabaseKind::Postgres, &fresh.url).unwrap();
+    let db = Database::open(
+        &target,
+        DatabaseOptions { max_connections: 1, ..DatabaseOptions::default() },
+    );
     (fresh, db.unwrap())
 }
 

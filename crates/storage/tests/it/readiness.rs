@@ -1,10 +1,10 @@
-//! Whether requests should be sent here.
+//! Contract tests of readiness.
 
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
-use pia_storage::{Database, NotReady, Options, migrate};
+use pia_storage::{Database, DatabaseOptions, NotReady, migrate};
 use pia_testkit::databases::Fresh;
 
 pia_testkit::contract! {
@@ -43,7 +43,7 @@ async fn a_ping_that_is_given_up_harms_no_worker(db: Database) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_is_not_ready_before_its_migrations_are_applied() {
     for fresh in [Fresh::sqlite(), Fresh::empty_postgres().await] {
-        let db = Database::open(&fresh.target(), Options::default()).unwrap();
+        let db = Database::open(&fresh.target(), DatabaseOptions::default()).unwrap();
 
         let before = db.ready(LIMIT).await;
         migrate(&fresh.target()).await.unwrap();
@@ -57,7 +57,7 @@ async fn a_database_is_not_ready_before_its_migrations_are_applied() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_whose_connections_are_all_taken_is_silent() {
     let fresh = Fresh::postgres().await;
-    let options = Options { max_connections: 1, ..Options::default() };
+    let options = DatabaseOptions { max_connections: 1, ..DatabaseOptions::default() };
     let db = Database::open(&fresh.target(), options).unwrap();
     let taken = db.reader().await.unwrap();
 

@@ -1,7 +1,7 @@
 //! A role for requests beside the one that owns the tables.
 
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
-use pia_storage::{Options, Provider, Startup, Target, start};
+use pia_storage::{DatabaseKind, DatabaseOptions, DatabaseTarget, Startup, start};
 use pia_testkit::databases::Fresh;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -12,9 +12,9 @@ async fn the_requests_role_may_use_the_tables_that_another_role_made() {
     owner.batch_execute(&format!("CREATE ROLE \"{role}\" LOGIN")).await.unwrap();
     let url = fresh.url.replace("postgres@", &format!("{}@", role.replace(' ', "%20")));
     let startup = Startup {
-        target: Target::parse(Provider::Postgres, &url).unwrap(),
+        target: DatabaseTarget::parse(DatabaseKind::Postgres, &url).unwrap(),
         migration_target: Some(fresh.target()),
-        options: Options::default(),
+        options: DatabaseOptions::default(),
     };
 
     let started = start(startup).await;

@@ -6,13 +6,14 @@ use std::path::Path;
 
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_storage::{
-    Database, DbError, OpenError, Options, Provider, StartError, Startup, Target, on_conn, start,
+    Database, DatabaseKind, DatabaseOptions, DatabaseTarget, DbError, OpenDatabaseError, Startup,
+    StartupError, on_conn, start,
 };
 
-async fn start_at(path: &Path) -> Result<Database, StartError> {
+async fn start_at(path: &Path) -> Result<Database, StartupError> {
     let text = format!("Data Source={}", path.display());
-    let target = Target::parse(Provider::Sqlite, &text).unwrap();
-    start(Startup { target, migration_target: None, options: Options::default() }).await
+    let target = DatabaseTarget::parse(DatabaseKind::Sqlite, &text).unwrap();
+    start(Startup { target, migration_target: None, options: DatabaseOptions::default() }).await
 }
 
 async fn execute(db: &Database, sql: &str) -> Result<(), DbError> {
@@ -43,7 +44,7 @@ async fn a_missing_folder_is_named_and_not_made() {
 
     let refused = start_at(&folder.join("pia.db")).await.unwrap_err();
 
-    assert!(matches!(refused, StartError::Open(OpenError::NoFolder(_))), "{refused}");
+    assert!(matches!(refused, StartupError::Open(OpenDatabaseError::NoFolder(_))), "{refused}");
     assert!(refused.to_string().contains("/missing`"), "{refused}");
     assert!(!folder.exists());
 }
@@ -52,7 +53,7 @@ async fn a_missing_folder_is_named_and_not_made() {
 async fn a_folder_that_takes_no_file_is_told() {
     let refused = start_at(Path::new("/proc/pia.db")).await.unwrap_err();
 
-    assert!(matches!(refused, StartError::Open(OpenError::File(..))), "{refused}");
+    assert!(matches!(refused, StartupError::Open(OpenDatabaseError::File(..))), "{refused}");
     assert!(refused.to_string().starts_with("SVC-DB-002: "), "{refused}");
 }
 

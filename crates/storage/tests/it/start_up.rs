@@ -1,18 +1,19 @@
-//! When the database is migrated, and when a start is refused.
+//! Contract tests of migrations at the start, and of refused starts.
 
 use std::net::TcpListener;
 
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::future::join;
 use pia_storage::{
-    Database, Options, Provider, StartError, Startup, Target, migrate, migrate_only, on_conn, start,
+    Database, DatabaseKind, DatabaseOptions, DatabaseTarget, Startup, StartupError, migrate,
+    migrate_only, on_conn, start,
 };
 use pia_testkit::databases::Fresh;
 
 const USAGE: &str = "2026-11-21-000400_ai_usage";
 
-fn startup(fresh: &Fresh, migration_target: Option<Target>) -> Startup {
-    Startup { target: fresh.target(), migration_target, options: Options::default() }
+fn startup(fresh: &Fresh, migration_target: Option<DatabaseTarget>) -> Startup {
+    Startup { target: fresh.target(), migration_target, options: DatabaseOptions::default() }
 }
 
 async fn execute(url: &str, sql: &str) {
@@ -104,12 +105,12 @@ async fn a_migration_that_fails_is_told_with_its_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_file_whose_migration_fails_nothing_is_changed() {
     let fresh = Fresh::sqlite();
-    let db = Database::open(&fresh.target(), Options::default()).unwrap();
+    let db = Database::open(&fresh.target(), DatabaseOptions::default()).unwrap();
     execute_on(&db, "CREATE TABLE ai_usage (id INTEGER)").await.unwrap();
 
     let failed = start(startup(&fresh, None)).await.unwrap_err();
 
-    assert!(matches!(failed, StartError::Migration(_)), "{failed}");
+    assert!(matches!(failed, StartupError::Migration(_)), "{failed}");
     let pending = db.pending().await.unwrap();
     assert!(pending.iter().any(|it| it.ends_with("_accounts")), "{pending:?}");
 }
@@ -118,8 +119,8 @@ async fn of_a_file_whose_migration_fails_nothing_is_changed() {
 async fn a_server_that_is_not_there_is_told_without_the_password() {
     // A port that the system gives to nobody who asks for a free one.
     let text = "Host=127.0.0.1;Port=1;Username=pia;Password=hunter2";
-    let target = Target::parse(Provider::Postgres, text).unwrap();
-    let startup = Startup { target, migration_target: None, options: Options::default() };
+    let target = DatabaseTarget::parse(DatabaseKind::Postgres, text).unwrap();
+    let startup = Startup { target, migration_target: None, options: DatabaseOptions::default() };
 
     let refused = start(startup.clone()).await.unwrap_err();
     let unmigrated = migrate(&startup.target).await.unwrap_err();
@@ -137,7 +138,7 @@ async fn a_server_that_says_nothing_is_given_up() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let text = format!("host=127.0.0.1 port={port} user=pia connect_timeout=1");
-    let target = Target::parse(Provider::Postgres, &text).unwrap();
+    let target = DatabaseTarget::parse(DatabaseKind::Postgres, &text).unwrap();
 
     let refused = migrate(&target).await.unwrap_err().to_string();
 

@@ -4,14 +4,15 @@ use std::error::Error;
 
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
-use pia_storage::{Conn, Database, Options, Provider, Target};
+use pia_storage::{Conn, Database, DatabaseKind, DatabaseOptions, DatabaseTarget};
 
 use crate::cluster::Cluster;
 
 /// Returns whether a connection made so is encrypted, or why there is none.
 async fn encrypted(text: &str) -> Result<bool, String> {
-    let target = Target::parse(Provider::Postgres, text).map_err(|err| err.to_string())?;
-    let db = Database::open(&target, Options::default()).map_err(|err| err.to_string())?;
+    let target =
+        DatabaseTarget::parse(DatabaseKind::Postgres, text).map_err(|err| err.to_string())?;
+    let db = Database::open(&target, DatabaseOptions::default()).map_err(|err| err.to_string())?;
     let mut conn = match db.reader().await.map_err(|err| chain(&err))? {
         Conn::Postgres(conn) => conn,
         Conn::Sqlite(_) => return Err("SQLite".to_owned()),

@@ -6,7 +6,9 @@ use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use futures_util::future::join;
 use pia_storage::schema::locks;
-use pia_storage::{Database, DbError, Options, Provider, Target, in_tx, on_conn};
+use pia_storage::{
+    Database, DatabaseKind, DatabaseOptions, DatabaseTarget, DbError, in_tx, on_conn,
+};
 use pia_testkit::databases::Fresh;
 use tokio::sync::Barrier;
 
@@ -41,8 +43,8 @@ async fn a_transaction_that_fails_leaves_nothing(db: Database) {
 async fn of_two_that_deadlock_both_end_well() {
     let fresh = Fresh::postgres().await;
     let text = format!("{}?options=-c%20deadlock_timeout%3D10ms", fresh.url);
-    let target = Target::parse(Provider::Postgres, &text).unwrap();
-    let db = Database::open(&target, Options::default()).unwrap();
+    let target = DatabaseTarget::parse(DatabaseKind::Postgres, &text).unwrap();
+    let db = Database::open(&target, DatabaseOptions::default()).unwrap();
     execute(&db, "INSERT INTO locks (name, turn) VALUES ('a', 0), ('b', 0)").await.unwrap();
     let (both, runs) = (Barrier::new(2), AtomicU32::new(0));
 
@@ -60,8 +62,10 @@ async fn of_two_that_deadlock_both_end_well() {
 async fn no_statement_goes_on_for_ever_and_the_operators_limit_stays() {
     let fresh = Fresh::postgres().await;
     let limit = async |options: &str| {
-        let target = Target::parse(Provider::Postgres, &format!("{}{options}", fresh.url)).unwrap();
-        let db = Database::open(&target, Options::default()).unwrap();
+        let target =
+            DatabaseTarget::parse(DatabaseKind::Postgres, &format!("{}{options}", fresh.url))
+                .unwrap();
+        let db = Database::open(&target, DatabaseOptions::default()).unwrap();
         let shown = diesel::dsl::sql::<diesel::sql_types::Text>(
             "SELECT current_setting('statement_timeout') || ' ' || current_setting('lock_timeout')",
         );

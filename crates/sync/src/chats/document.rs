@@ -7,17 +7,17 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::fields::{Fields, too_deep};
-use super::messages::{self, Fault, has_half_character};
-use super::nulls::without_nulls;
+use super::messages::{self, MessageError, has_lone_surrogate};
+use super::strip_nulls::strip_nulls;
 use super::time_text::TimeText;
 use super::{ChatId, blob};
 
 /// A nonce, a key of 32 bytes and a tag.
-const WRAPPED_DEK: usize = 60;
+const WRAPPED_DEK_BYTES: usize = 60;
 /// A nonce and a tag.
 const MIN_PAYLOAD_BYTES: usize = 28;
 /// Plaintext fields of an encrypted chat.
-const PLAIN_OF_ENCRYPTED: [&str; 7] = [
+const PLAINTEXT_FIELDS: [&str; 7] = [
     "id",
     "schemaVersion",
     "updatedAt",
@@ -34,11 +34,11 @@ const ENVELOPE_BYTES: usize = 256;
 pub struct NewChat {
     /// Id of the chat.
     pub id: ChatId,
-    /// Time at which it says that it was made.
+    /// Creation time, as reported by the document.
     pub created_at: Timestamp,
-    /// Time at which it says that it was changed.
+    /// Time of the last change, as reported by the document.
     pub updated_at: Timestamp,
-    /// Time at which it says that somebody looked at it last.
+    /// Time of the last access, as reported by the document.
     pub accessed_at: Option<Timestamp>,
     /// True if only its owner's devices can read it.
     pub encrypted: bool,
@@ -59,9 +59,9 @@ pub struct ChatViolation {
     pub message: String,
 }
 
-/// Reasons why a document is no chat.
+/// Errors that prevent a document from being parsed as a chat.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UnreadableChat {
+pub enum ParseChatError {
     /// It is no JSON from here on.
     #[error("no JSON at line {line}, column {column}")]
     Malformed {
@@ -78,9 +78,9 @@ pub enum UnreadableChat {
 impl NewChat {
     /// Reads a document in place. What is under keys that nobody knows is not
     /// looked at, but that it is well-formed.
-    pub fn parse(document: &[u8]) -> Result<Self, UnreadableChat> {
+    pub fn parse(document: &[u8]) -> Result<Self, ParseChatError> {
         let fields = top_level(document)?;
-        let read = Read::from(&fields).map_err(UnreadableChat::Invalid)?;
+        let read = ParsedFields::from(&fields).map_err(ParseChatError::Invalid)?;
         let mut text = Vec::with_capacity(document.len() + ENVELOPE_BYTES);
         read.write(&fields, &mut text);
         Ok(Self {
@@ -99,51 +99,55 @@ impl NewChat {
     }
 
     /// Returns the chat if it has this id.
-    pub fn known_as(self, id: Option<ChatId>) -> Result<Self, UnreadableChat> {
+    pub fn require_id(self, id: Option<ChatId>) -> Result<Self, ParseChatError> {
         if Some(self.id) == id {
             return Ok(self);
         }
         let message = "`id` is not the id in the path.";
-        Err(UnreadableChat::Invalid(fault("id", "mismatch", message)))
+        Err(ParseChatError::Invalid(violation("id", "mismatch", message)))
     }
 
-    pub(super) fn dated(self, created_at: Timestamp) -> Vec<u8> {
-        dated(self.text, created_at)
+    pub(super) fn append_created_at(self, created_at: Timestamp) -> Vec<u8> {
+        append_created_at(self.text, created_at)
     }
 }
 
 /// A document with when it was made.
-pub(super) fn dated(mut text: Vec<u8>, created_at: Timestamp) -> Vec<u8> {
+pub(super) fn append_created_at(mut text: Vec<u8>, created_at: Timestamp) -> Vec<u8> {
     text.pop();
     text.extend_from_slice(format!(",\"createdAt\":\"{created_at}\"}}").as_bytes());
     text
 }
 
-fn top_level(document: &[u8]) -> Result<Fields<'_>, UnreadableChat> {
+fn top_level(document: &[u8]) -> Result<Fields<'_>, ParseChatError> {
     if document.trim_ascii_start().first() != Some(&b'{') {
         return match serde_json::from_slice::<&RawValue>(document) {
-            Ok(_) => Err(UnreadableChat::Invalid(wrong("", "The chat must be a JSON object."))),
+            Ok(_) => Err(ParseChatError::Invalid(wrong("", "The chat must be a JSON object."))),
             Err(fault) => Err(malformed(&fault)),
         };
     }
     if too_deep(document) {
         let message = "The chat is nested too deep.";
-        return Err(UnreadableChat::Invalid(fault("", "too_deep", message)));
+        return Err(ParseChatError::Invalid(violation("", "too_deep", message)));
     }
     serde_json::from_slice(document).map_err(|err| {
         if err.is_data() {
-            return UnreadableChat::Invalid(fault("", "too_many", "The chat has too many keys."));
+            return ParseChatError::Invalid(violation(
+                "",
+                "too_many",
+                "The chat has too many keys.",
+            ));
         }
         malformed(&err)
     })
 }
 
-fn malformed(fault: &serde_json::Error) -> UnreadableChat {
-    UnreadableChat::Malformed { line: fault.line(), column: fault.column() }
+fn malformed(fault: &serde_json::Error) -> ParseChatError {
+    ParseChatError::Malformed { line: fault.line(), column: fault.column() }
 }
 
 /// Parts of a document that are checked.
-struct Read<'a> {
+struct ParsedFields<'a> {
     id: ChatId,
     created_at: Timestamp,
     updated: TimeText<'a>,
@@ -151,7 +155,7 @@ struct Read<'a> {
     encrypted: bool,
 }
 
-impl<'a> Read<'a> {
+impl<'a> ParsedFields<'a> {
     fn from(fields: &Fields<'a>) -> Result<Self, ChatViolation> {
         let id = guid(fields, "id")?.ok_or_else(|| required("id"))?;
         let updated = time(fields, "updatedAt")?.ok_or_else(|| required("updatedAt"))?;
@@ -166,7 +170,7 @@ impl<'a> Read<'a> {
         if !encrypted {
             guid(fields, "providerId")?;
             check_messages(fields)?;
-            if fields.iter().any(|(_, value)| has_half_character(value.get())) {
+            if fields.iter().any(|(_, value)| has_lone_surrogate(value.get())) {
                 return Err(wrong("", "The chat has half of a character in one of its texts."));
             }
         }
@@ -181,23 +185,23 @@ impl<'a> Read<'a> {
     fn write(&self, fields: &Fields<'a>, text: &mut Vec<u8>) {
         let mut add = |key: &str, value: &str| {
             text.push(if text.is_empty() { b'{' } else { b',' });
-            text.extend_from_slice(quoted(key).as_bytes());
+            text.extend_from_slice(json_string(key).as_bytes());
             text.push(b':');
             text.extend_from_slice(value.as_bytes());
         };
-        add("id", &quoted(&self.id.to_string()));
+        add("id", &json_string(&self.id.to_string()));
         if fields.get("schemaVersion").is_none() {
             add("schemaVersion", "1");
         }
         let written = ["id", "createdAt", "updatedAt", "lastAccessedAt"];
-        add("updatedAt", &quoted(&self.updated.text));
+        add("updatedAt", &json_string(&self.updated.text));
         // Clients rely on it before they forget a chat of their own accord.
-        add("lastAccessedAt", &quoted(&self.accessed.as_ref().unwrap_or(&self.updated).text));
+        add("lastAccessedAt", &json_string(&self.accessed.as_ref().unwrap_or(&self.updated).text));
         for (key, value) in fields.iter().filter(|(key, _)| !written.contains(key)) {
-            if !self.encrypted || PLAIN_OF_ENCRYPTED.contains(&key) {
+            if !self.encrypted || PLAINTEXT_FIELDS.contains(&key) {
                 // What nobody here knows is given back to the letter.
                 let known = key == "messages";
-                let told = if known { without_nulls(value.get()) } else { value.get().into() };
+                let told = if known { strip_nulls(value.get()) } else { value.get().into() };
                 add(key, &told);
             }
         }
@@ -208,18 +212,19 @@ impl<'a> Read<'a> {
     }
 }
 
-/// Returns whether there is what only devices can read; both parts of it, then.
+/// Returns whether the chat is encrypted, in which case both encrypted fields
+/// must be present.
 fn is_encrypted(fields: &Fields<'_>) -> Result<bool, ChatViolation> {
     let blobs = [
         ("encryptedPayload", MIN_PAYLOAD_BYTES..=usize::MAX, "of at least 28 bytes"),
-        ("wrappedDek", WRAPPED_DEK..=WRAPPED_DEK, "of 60 bytes"),
+        ("wrappedDek", WRAPPED_DEK_BYTES..=WRAPPED_DEK_BYTES, "of 60 bytes"),
     ];
     if blobs.iter().all(|(key, ..)| fields.get(key).is_none()) {
         return Ok(false);
     }
     for (key, lengths, what) in blobs {
         let given = text(fields, key)?.ok_or_else(|| required(key))?;
-        if !blob::length(&given).is_some_and(|it| lengths.contains(&it)) {
+        if !blob::decoded_length(&given).is_some_and(|it| lengths.contains(&it)) {
             return Err(wrong(key, &format!("`{key}` must be standard base64 {what}.")));
         }
     }
@@ -228,15 +233,15 @@ fn is_encrypted(fields: &Fields<'_>) -> Result<bool, ChatViolation> {
 
 fn check_messages(fields: &Fields<'_>) -> Result<(), ChatViolation> {
     let Some(messages) = fields.get("messages") else { return Ok(()) };
-    if has_half_character(messages.get()) {
+    if has_lone_surrogate(messages.get()) {
         return Err(wrong(
             "messages",
             "`messages` have half of a character in one of their texts.",
         ));
     }
     messages::check(messages.get()).map_err(|fault| match fault {
-        Fault::NoObjects => wrong("messages", "`messages` must be a list of objects."),
-        Fault::Wrong(index, key) => {
+        MessageError::NoObjects => wrong("messages", "`messages` must be a list of objects."),
+        MessageError::Wrong(index, key) => {
             let field = format!("messages[{index}].{key}");
             let message = format!("`{field}` is not what clients read there.");
             ChatViolation { field: field.into(), code: "invalid", message }
@@ -264,19 +269,19 @@ fn time<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<TimeText<'a
 }
 
 /// A text as JSON.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
 fn required(field: &'static str) -> ChatViolation {
-    fault(field, "required", &format!("`{field}` is required."))
+    violation(field, "required", &format!("`{field}` is required."))
 }
 
 fn wrong(field: &'static str, message: &str) -> ChatViolation {
-    fault(field, "invalid", message)
+    violation(field, "invalid", message)
 }
 
-fn fault(field: &'static str, code: &'static str, message: &str) -> ChatViolation {
+fn violation(field: &'static str, code: &'static str, message: &str) -> ChatViolation {
     ChatViolation { field: field.into(), code, message: message.to_owned() }
 }
 

@@ -7,15 +7,15 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// Number of keys there may be: far more than there are, and too few to cost
-/// more memory than the document.
+/// Maximum number of keys: far more than are known, and too few to take more
+/// memory than the document.
 const MAX_KEYS: usize = 256;
 /// Maximum nesting of a document. Clients read 64 levels, of which lists take
 /// some.
-const DEEPEST: usize = 60;
+const MAX_DEPTH: usize = 60;
 
 /// The keys that are known, as they are told.
-const KNOWN: [&str; 12] = [
+const KNOWN_CHAT_KEYS: [&str; 12] = [
     "id",
     "schemaVersion",
     "title",
@@ -30,7 +30,7 @@ const KNOWN: [&str; 12] = [
     "wrappedDek",
 ];
 /// With which keys begin that are the server's own.
-const OURS: &str = "server_";
+const RESERVED_PREFIX: &str = "server_";
 
 /// Keys and values in the order in which they came, each once.
 pub(super) struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
@@ -49,11 +49,13 @@ impl<'a> Fields<'a> {
     /// last of equal keys counts, and the server's own are not taken from
     /// others.
     fn take(&mut self, key: Cow<'a, str>, value: &'a RawValue) {
-        let ours = key.get(..OURS.len()).is_some_and(|it| it.eq_ignore_ascii_case(OURS));
+        let ours = key
+            .get(..RESERVED_PREFIX.len())
+            .is_some_and(|it| it.eq_ignore_ascii_case(RESERVED_PREFIX));
         if ours {
             return;
         }
-        let known = KNOWN.iter().find(|it| it.eq_ignore_ascii_case(&key));
+        let known = KNOWN_CHAT_KEYS.iter().find(|it| it.eq_ignore_ascii_case(&key));
         let key = known.map_or(key, |it| Cow::Borrowed(*it));
         self.0.retain(|(it, _)| *it != key);
         if value.get() != "null" {
@@ -95,7 +97,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Returns whether a document is nested deeper than clients read it.
+/// Returns whether a document is nested deeper than clients can read.
 pub(super) fn too_deep(text: &[u8]) -> bool {
     let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
     for byte in text {
@@ -107,7 +109,7 @@ pub(super) fn too_deep(text: &[u8]) -> bool {
             (false, b'}' | b']') => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return true;
         }
     }

@@ -9,7 +9,7 @@ use super::{ChatId, StoredChat};
 
 /// Requested page of the chats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ChatsPart {
+pub struct ChatListRequest {
     /// Those that say that they were changed then or later, or that came in
     /// then or later: a device may bring what was written long before.
     pub since: Option<Timestamp>,
@@ -17,7 +17,7 @@ pub struct ChatsPart {
     pub after: Option<Cursor>,
     /// Maximum number.
     pub limit: u16,
-    /// True if what was deleted is told of too.
+    /// True if deleted chats are listed too.
     pub deleted: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct ChatPage {
     pub next: Option<Cursor>,
 }
 
-/// Outcome of asking for a list.
+/// Outcome of a list request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListedChats {
     /// Nothing has changed.
@@ -48,7 +48,7 @@ pub enum ListedChats {
 pub struct ChatsVersion {
     /// Epoch of the data; none before anything was written.
     pub epoch: Option<[u8; 16]>,
-    /// Number of times that anything was changed in it.
+    /// Number of changes within the epoch.
     pub version: i64,
     /// Their highest stamp. A server that was restored from a backup counts to
     /// the same version again, but not within the same microsecond.
@@ -57,7 +57,7 @@ pub struct ChatsVersion {
 
 /// State that the client has already.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unless {
+pub enum IfNoneMatch {
     /// Nothing.
     Never,
     /// Whatever there is.
@@ -66,9 +66,9 @@ pub enum Unless {
     OneOf(Vec<ChatsVersion>),
 }
 
-impl Unless {
-    /// Returns whether the asker has what this state would be told as.
-    pub fn holds(&self, version: &ChatsVersion) -> bool {
+impl IfNoneMatch {
+    /// Returns whether the client already has the response for this state.
+    pub fn contains(&self, version: &ChatsVersion) -> bool {
         match self {
             Self::Never => false,
             Self::Any => true,
@@ -77,7 +77,7 @@ impl Unless {
     }
 }
 
-impl ChatsPart {
+impl ChatListRequest {
     /// The opaque tag of the first part of a list, told from this state.
     pub fn tag(&self, version: &ChatsVersion) -> String {
         let since = self.since.map_or_else(|| "none".to_owned(), |it| it.micros().to_string());
@@ -86,18 +86,18 @@ impl ChatsPart {
 
     /// Parses the state of a client that names these tags, without marks of
     /// weakness and quotes. Only the first page of a list has one.
-    pub fn unless(&self, tags: &[&str]) -> Unless {
+    pub fn if_none_match(&self, tags: &[&str]) -> IfNoneMatch {
         if self.after.is_some() {
-            return Unless::Never;
+            return IfNoneMatch::Never;
         }
         if tags.contains(&"*") {
-            return Unless::Any;
+            return IfNoneMatch::Any;
         }
         let known = tags.iter().filter_map(|tag| {
             let version = ChatsVersion::parse(tag.strip_prefix("c-")?.rsplit_once("-s")?.0)?;
             (self.tag(&version) == *tag).then_some(version)
         });
-        Unless::OneOf(known.collect())
+        IfNoneMatch::OneOf(known.collect())
     }
 }
 
@@ -128,7 +128,8 @@ impl fmt::Display for ChatsVersion {
 mod tests {
     use super::*;
 
-    const ALL: ChatsPart = ChatsPart { since: None, after: None, limit: 100, deleted: true };
+    const ALL: ChatListRequest =
+        ChatListRequest { since: None, after: None, limit: 100, deleted: true };
     const NEVER: ChatsVersion =
         ChatsVersion { epoch: None, version: 0, last_stamp: Timestamp::UNIX_EPOCH };
 
@@ -137,8 +138,8 @@ mod tests {
         ChatsVersion { epoch: Some([0xab; 16]), version: 7, last_stamp }
     }
 
-    fn since(micros: i64) -> ChatsPart {
-        ChatsPart { since: Some(Timestamp::from_micros(micros)), ..ALL }
+    fn since(micros: i64) -> ChatListRequest {
+        ChatListRequest { since: Some(Timestamp::from_micros(micros)), ..ALL }
     }
 
     #[test]
@@ -147,7 +148,7 @@ mod tests {
 
         assert_eq!(ALL.tag(&state()), format!("c-{epoch}-v7-l90-snone-d1"));
         assert_eq!(since(-5).tag(&state()), format!("c-{epoch}-v7-l90-s-5-d1"));
-        let plain = ChatsPart { deleted: false, ..since(5) };
+        let plain = ChatListRequest { deleted: false, ..since(5) };
         assert_eq!(plain.tag(&NEVER), "c-none-v0-l0-s5-d0");
     }
 
@@ -157,22 +158,22 @@ mod tests {
             for state in [state(), NEVER] {
                 let tag = part.tag(&state);
 
-                assert!(part.unless(&["x", &tag]).holds(&state), "{tag}");
-                assert!(!since(6).unless(&[&tag]).holds(&state), "{tag}");
+                assert!(part.if_none_match(&["x", &tag]).contains(&state), "{tag}");
+                assert!(!since(6).if_none_match(&[&tag]).contains(&state), "{tag}");
                 let later = ChatsVersion { version: state.version + 1, ..state };
-                assert!(!part.unless(&[&tag]).holds(&later), "{tag}");
+                assert!(!part.if_none_match(&[&tag]).contains(&later), "{tag}");
                 let last_stamp = Timestamp::from_micros(91);
                 let restored = ChatsVersion { last_stamp, ..state };
-                assert!(!part.unless(&[&tag]).holds(&restored), "{tag}");
+                assert!(!part.if_none_match(&[&tag]).contains(&restored), "{tag}");
             }
         }
-        assert!(ALL.unless(&["*"]).holds(&state()));
-        assert!(!ALL.unless(&[]).holds(&state()));
+        assert!(ALL.if_none_match(&["*"]).contains(&state()));
+        assert!(!ALL.if_none_match(&[]).contains(&state()));
     }
 
     #[test]
     fn what_is_no_tag_of_ours_is_of_nothing() {
-        let plain = ChatsPart { deleted: false, ..ALL };
+        let plain = ChatListRequest { deleted: false, ..ALL };
         let other = plain.tag(&state());
         for tag in [
             "",
@@ -183,15 +184,15 @@ mod tests {
             "c-none-v+0-l0-snone-d1",
             "c-none-v0-snone-d1",
         ] {
-            assert_eq!(ALL.unless(&[tag]), Unless::OneOf(Vec::new()), "{tag}");
+            assert_eq!(ALL.if_none_match(&[tag]), IfNoneMatch::OneOf(Vec::new()), "{tag}");
         }
     }
 
     #[test]
     fn parts_behind_the_first_are_always_told() {
         let place = Cursor { at: Timestamp::UNIX_EPOCH, id: Uuid::nil() };
-        let behind = ChatsPart { after: Some(place), ..ALL };
+        let behind = ChatListRequest { after: Some(place), ..ALL };
 
-        assert_eq!(behind.unless(&["*", &behind.tag(&state())]), Unless::Never);
+        assert_eq!(behind.if_none_match(&["*", &behind.tag(&state())]), IfNoneMatch::Never);
     }
 }

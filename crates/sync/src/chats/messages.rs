@@ -14,7 +14,7 @@ use super::time_text;
 /// Length of a hyphenated GUID, the only form that clients read.
 pub(super) const GUID_LENGTH: usize = 36;
 /// Types of a message's known keys.
-const KNOWN: [(&str, Form); 10] = [
+const KNOWN_MESSAGE_KEYS: [(&str, Form); 10] = [
     ("id", Form::Guid),
     ("role", Form::Text),
     ("content", Form::Text),
@@ -43,7 +43,7 @@ enum Form {
 
 /// Violation in messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum MessageError {
     /// They are no list of objects.
     NoObjects,
     /// A known key of one of them is not what it must be.
@@ -52,29 +52,29 @@ pub(super) enum Fault {
 
 /// Looks at the known keys of messages, in whichever case they come. What is
 /// null is as if it were not there.
-pub(super) fn check(messages: &str) -> Result<(), Fault> {
+pub(super) fn check(messages: &str) -> Result<(), MessageError> {
     let (mut index, mut wrong) = (0, None);
     let all = each_item(messages, |message| {
         let objects = each_member(message, |key, value| {
             let is = |known: &str| known.eq_ignore_ascii_case(key);
-            let known = KNOWN.iter().find(|it| is(it.0));
+            let known = KNOWN_MESSAGE_KEYS.iter().find(|it| is(it.0));
             let good = match known {
-                Some((_, form)) => form.is_of(value),
+                Some((_, form)) => form.accepts(value),
                 None if is(FILES.0) => is_list_of(FILES.1, value),
                 None => true,
             };
             if !good && value != "null" && wrong.is_none() {
-                wrong = Some(Fault::Wrong(index, known.map_or(FILES.0, |it| it.0)));
+                wrong = Some(MessageError::Wrong(index, known.map_or(FILES.0, |it| it.0)));
             }
         });
         index += 1;
         objects
     });
-    if all { wrong.map_or(Ok(()), Err) } else { Err(Fault::NoObjects) }
+    if all { wrong.map_or(Ok(()), Err) } else { Err(MessageError::NoObjects) }
 }
 
 impl Form {
-    fn is_of(self, value: &str) -> bool {
+    fn accepts(self, value: &str) -> bool {
         match self {
             Self::Text => text(value).is_some(),
             Self::Guid => text(value).is_some_and(|it| guid(&it).is_some()),
@@ -88,7 +88,7 @@ impl Form {
                 let mut good = true;
                 let is_object = each_member(value, |key, value| {
                     let known = keys.iter().any(|it| it.eq_ignore_ascii_case(key));
-                    good &= !known || value == "null" || Self::Text.is_of(value);
+                    good &= !known || value == "null" || Self::Text.accepts(value);
                 });
                 is_object && good
             }
@@ -97,7 +97,7 @@ impl Form {
 }
 
 fn is_list_of(form: Form, value: &str) -> bool {
-    each_item(value, |it| it == "null" || form.is_of(it))
+    each_item(value, |it| it == "null" || form.accepts(it))
 }
 
 /// A text as it is read; nothing if it is none.
@@ -112,9 +112,9 @@ pub(super) fn guid(text: &str) -> Option<Uuid> {
     Uuid::try_parse(text).ok().filter(|_| text.len() == GUID_LENGTH)
 }
 
-/// Returns whether a text that is JSON escapes half of a character that takes
-/// two: no client reads such a text.
-pub(super) fn has_half_character(json: &str) -> bool {
+/// Returns whether a JSON text escapes half of a surrogate pair: no client
+/// reads such a text.
+pub(super) fn has_lone_surrogate(json: &str) -> bool {
     let mut rest = json.as_bytes();
     let unit = |it: &[u8]| {
         let digits = it.strip_prefix(b"\\u").and_then(|it| it.get(..4))?;
@@ -238,10 +238,10 @@ mod tests {
             let mut wrong = message();
             wrong[key] = value;
             let messages = json!([message(), wrong]).to_string();
-            assert_eq!(check(&messages), Err(Fault::Wrong(1, field)), "{messages}");
+            assert_eq!(check(&messages), Err(MessageError::Wrong(1, field)), "{messages}");
         }
         for no_objects in ["{}", "5", "\"x\"", "[5]", "[{},null]", "[[]]"] {
-            assert_eq!(check(no_objects), Err(Fault::NoObjects), "{no_objects}");
+            assert_eq!(check(no_objects), Err(MessageError::NoObjects), "{no_objects}");
         }
     }
 
@@ -254,7 +254,7 @@ mod tests {
             other[key] = value;
             assert_eq!(check(&json!([other]).to_string()), Ok(()), "{key}");
         }
-        for key in KNOWN.map(|it| it.0) {
+        for key in KNOWN_MESSAGE_KEYS.map(|it| it.0) {
             let mut without = message();
             without[key] = Value::Null;
             assert_eq!(check(&json!([without]).to_string()), Ok(()), "{key}");
@@ -264,10 +264,10 @@ mod tests {
     #[test]
     fn half_a_character_is_found_wherever_it_stands() {
         for whole in [r"", r"ü \u00e9 \ud83d\ude00", r"\\ud800", r"\n\\\ud83d\uDE00x", "😀"] {
-            assert!(!has_half_character(&format!("[\"{whole}\"]")), "{whole}");
+            assert!(!has_lone_surrogate(&format!("[\"{whole}\"]")), "{whole}");
         }
         for half in [r"\ud800", r"\uD83D \ude00", r"\ude00\ud83d", r"x\uDFFF", r"\\\ud83d\n"] {
-            assert!(has_half_character(&format!("[{{\"x\":\"{half}\"}}]")), "{half}");
+            assert!(has_lone_surrogate(&format!("[{{\"x\":\"{half}\"}}]")), "{half}");
         }
     }
 }

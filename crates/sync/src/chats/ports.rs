@@ -3,19 +3,19 @@
 use async_trait::async_trait;
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 
-use super::document::dated;
-use super::{ChatId, ChatLimits, ChatsPart, ListedChats, NewChat, Unless};
+use super::document::append_created_at;
+use super::{ChatId, ChatLimits, ChatListRequest, IfNoneMatch, ListedChats, NewChat};
 
 /// A chat that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredChat {
     /// Id of the chat.
     pub id: ChatId,
-    /// Time at which the first version of it says that it was made.
+    /// Creation time, as reported by its first version.
     pub created_at: Timestamp,
-    /// Time at which it says that it was changed.
+    /// Time of the last change, as reported by the document.
     pub updated_at: Timestamp,
-    /// Time at which it says that somebody looked at it last.
+    /// Time of the last access, as reported by the document.
     pub accessed_at: Option<Timestamp>,
     /// True if only its owner's devices can read it.
     pub encrypted: bool,
@@ -26,21 +26,21 @@ pub struct StoredChat {
 impl StoredChat {
     /// The whole document.
     pub fn into_document(self) -> Vec<u8> {
-        dated(self.text, self.created_at)
+        append_created_at(self.text, self.created_at)
     }
 }
 
-/// Outcome of keeping a chat.
+/// Outcome of writing a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChatWritten {
     /// There was none with this id, or it was deleted before this version.
     Created {
-        /// Time at which it was made, by its first version.
+        /// Creation time, as reported by its first version.
         created_at: Timestamp,
     },
     /// It took the place of an older one.
     Replaced {
-        /// Time at which it was made, by its first version.
+        /// Creation time, as reported by its first version.
         created_at: Timestamp,
     },
     /// The stored chat is newer, and stays.
@@ -64,7 +64,7 @@ pub enum ChatWritten {
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
 pub trait ChatStore: Send + Sync {
-    /// Keeps a chat if [`NewChat::against`] says that it wins, and what the
+    /// Keeps a chat if [`NewChat::decide_against`] says that it wins, and what the
     /// account is at that moment allows it.
     ///
     /// However many are put at once, the latest of them stays, and nobody has
@@ -93,7 +93,7 @@ pub trait ChatStore: Send + Sync {
     async fn list(
         &self,
         user: UserId,
-        part: ChatsPart,
-        unless: Unless,
+        part: ChatListRequest,
+        unless: IfNoneMatch,
     ) -> Result<ListedChats, Unavailable>;
 }

@@ -7,11 +7,12 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 
-/// Number of digits of a second clients keep, and how many they read.
+/// Number of fractional digits of a second that clients preserve, and that they
+/// read.
 const MAX_DIGITS: usize = 7;
 const MAX_PARSED_DIGITS: usize = 16;
 /// With what the year before the first begins.
-const NO_YEAR: &str = "0000";
+const YEAR_ZERO: &str = "0000";
 
 /// A time, and how it is written.
 pub(super) struct TimeText<'a> {
@@ -24,18 +25,18 @@ pub(super) struct TimeText<'a> {
 impl<'a> TimeText<'a> {
     pub(super) fn parse(text: Cow<'a, str>) -> Option<Self> {
         let at = time(&text)?;
-        let as_told = zone(&text, MAX_DIGITS) == Some("Z") && !text.starts_with(NO_YEAR);
+        let as_told = zone(&text, MAX_DIGITS) == Some("Z") && !text.starts_with(YEAR_ZERO);
         let text = if as_told { text } else { in_utc(&text, at).into() };
         Some(Self { at, text })
     }
 }
 
-/// Returns whether every client reads a time as it is written.
+/// Returns whether every client can read a time as it is written.
 pub(super) fn is_readable(text: &str) -> bool {
     // In UTC it could be of a year that clients have none of.
     let at_an_end = ["0001-01-01", "9999-12-31"].iter().any(|it| text.starts_with(it));
     let zoned = zone(text, MAX_PARSED_DIGITS).is_some_and(|it| it.len() <= 1 || !at_an_end);
-    zoned && !text.starts_with(NO_YEAR) && time(text).is_some()
+    zoned && !text.starts_with(YEAR_ZERO) && time(text).is_some()
 }
 
 fn time(text: &str) -> Option<Timestamp> {

@@ -3,28 +3,28 @@
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 
 use super::{
-    ChatId, ChatViolation, Chats, DeleteChatError, NewChat, PutChat, PutChatError, UnreadableChat,
+    ChatId, ChatViolation, Chats, DeleteChatError, NewChat, ParseChatError, PutChat, PutChatError,
 };
 
-/// Outcome of them all.
+/// Result of an upload of several chats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upload {
-    /// Time at which they were done.
+    /// Time of the upload.
     pub at: Timestamp,
     /// In the order in which they came: the chats, and then what was deleted.
     pub results: Vec<Uploaded>,
 }
 
-/// Outcome of one of them.
+/// Result for one chat of an upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uploaded {
     /// Id of the chat; nothing where none could be read.
     pub id: Option<ChatId>,
-    /// Outcome of it.
+    /// Status of the chat.
     pub status: UploadStatus,
 }
 
-/// Outcome of a chat among many.
+/// Status of one chat of an upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UploadStatus {
     /// It is stored.
@@ -46,7 +46,7 @@ pub enum UploadStatus {
     Unreadable(ChatViolation),
 }
 
-/// Reasons why none of the rest was stored.
+/// Errors that prevent the remaining chats from being stored.
 #[derive(Debug, thiserror::Error)]
 pub enum UploadError {
     /// The account was deleted since the gates let its owner pass.
@@ -75,7 +75,7 @@ impl Chats {
                 }
                 Err(err) => {
                     let id = NewChat::id_of(document.as_ref().as_bytes());
-                    Uploaded { id, status: UploadStatus::Unreadable(fault(err)) }
+                    Uploaded { id, status: UploadStatus::Unreadable(violation(err)) }
                 }
             });
         }
@@ -97,10 +97,10 @@ impl Chats {
     }
 
     async fn upload_one(&self, user: UserId, chat: NewChat) -> Result<UploadStatus, UploadError> {
-        Ok(match self.keep(user, chat).await {
+        Ok(match self.store_chat(user, chat).await {
             Ok(PutChat::Created(_) | PutChat::Replaced(_)) => UploadStatus::Stored,
             Ok(PutChat::Newer(stored)) => UploadStatus::Conflict(stored.updated_at),
-            Err(PutChatError::Unreadable(err)) => UploadStatus::Unreadable(fault(err)),
+            Err(PutChatError::Unreadable(err)) => UploadStatus::Unreadable(violation(err)),
             Err(PutChatError::Deleted) => UploadStatus::Deleted,
             Err(PutChatError::E2eeRequired) => UploadStatus::E2eeRequired,
             Err(PutChatError::Full { limit, .. }) => UploadStatus::Full { limit },
@@ -111,10 +111,10 @@ impl Chats {
     }
 }
 
-fn fault(err: UnreadableChat) -> ChatViolation {
+fn violation(err: ParseChatError) -> ChatViolation {
     match err {
-        UnreadableChat::Invalid(fault) => fault,
-        UnreadableChat::Malformed { .. } => {
+        ParseChatError::Invalid(fault) => fault,
+        ParseChatError::Malformed { .. } => {
             let message = "The chat is no JSON.".to_owned();
             ChatViolation { field: "".into(), code: "invalid", message }
         }

@@ -6,10 +6,10 @@ use super::NewChat;
 
 /// Stored state of a chat, or of a deleted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeptChat {
-    /// Time at which it says that it was changed.
+pub struct StoredChatState {
+    /// Time of the last change, as reported by the document.
     pub updated_at: Timestamp,
-    /// Time at which it was deleted, if it was.
+    /// Time of the deletion, if it was deleted.
     pub deleted_at: Option<Timestamp>,
     /// True if only its owner's devices can read it.
     pub encrypted: bool,
@@ -17,7 +17,7 @@ pub struct KeptChat {
 
 /// Decision on a chat where one is stored already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ChatDecision {
     /// It takes the other's place.
     Replaces,
     /// It is newer than the deletion, and stands there again.
@@ -30,16 +30,16 @@ pub enum Verdict {
 
 impl NewChat {
     /// Decides on this chat where that one is stored.
-    pub fn against(&self, kept: &KeptChat) -> Verdict {
+    pub fn decide_against(&self, kept: &StoredChatState) -> ChatDecision {
         if let Some(deleted_at) = kept.deleted_at {
             let later = self.updated_at > deleted_at;
-            return if later { Verdict::Revives } else { Verdict::Deleted };
+            return if later { ChatDecision::Revives } else { ChatDecision::Deleted };
         }
         // Once encrypted, a version is not told in plain again.
         let bares = kept.encrypted && !self.encrypted;
         let wins =
             self.updated_at > kept.updated_at || (self.updated_at == kept.updated_at && !bares);
-        if wins { Verdict::Replaces } else { Verdict::Loses }
+        if wins { ChatDecision::Replaces } else { ChatDecision::Loses }
     }
 }
 
@@ -65,29 +65,30 @@ mod tests {
 
     #[test]
     fn the_later_version_stays_and_of_equal_ones_the_last_that_came() {
-        let kept = KeptChat { updated_at: at(10), deleted_at: None, encrypted: false };
+        let kept = StoredChatState { updated_at: at(10), deleted_at: None, encrypted: false };
 
-        let verdicts = [9, 10, 11].map(|it| new(it, false).against(&kept));
+        let verdicts = [9, 10, 11].map(|it| new(it, false).decide_against(&kept));
 
-        assert_eq!(verdicts, [Verdict::Loses, Verdict::Replaces, Verdict::Replaces]);
+        assert_eq!(verdicts, [ChatDecision::Loses, ChatDecision::Replaces, ChatDecision::Replaces]);
     }
 
     #[test]
     fn of_equal_versions_the_encrypted_one_stays() {
-        let kept = |encrypted| KeptChat { updated_at: at(10), deleted_at: None, encrypted };
+        let kept = |encrypted| StoredChatState { updated_at: at(10), deleted_at: None, encrypted };
 
-        assert_eq!(new(10, true).against(&kept(false)), Verdict::Replaces);
-        assert_eq!(new(10, true).against(&kept(true)), Verdict::Replaces);
-        assert_eq!(new(10, false).against(&kept(true)), Verdict::Loses);
-        assert_eq!(new(11, false).against(&kept(true)), Verdict::Replaces);
+        assert_eq!(new(10, true).decide_against(&kept(false)), ChatDecision::Replaces);
+        assert_eq!(new(10, true).decide_against(&kept(true)), ChatDecision::Replaces);
+        assert_eq!(new(10, false).decide_against(&kept(true)), ChatDecision::Loses);
+        assert_eq!(new(11, false).decide_against(&kept(true)), ChatDecision::Replaces);
     }
 
     #[test]
     fn only_what_is_later_than_the_deletion_comes_back() {
-        let kept = KeptChat { updated_at: at(10), deleted_at: Some(at(20)), encrypted: true };
+        let kept =
+            StoredChatState { updated_at: at(10), deleted_at: Some(at(20)), encrypted: true };
 
-        let verdicts = [10, 20, 21].map(|it| new(it, false).against(&kept));
+        let verdicts = [10, 20, 21].map(|it| new(it, false).decide_against(&kept));
 
-        assert_eq!(verdicts, [Verdict::Deleted, Verdict::Deleted, Verdict::Revives]);
+        assert_eq!(verdicts, [ChatDecision::Deleted, ChatDecision::Deleted, ChatDecision::Revives]);
     }
 }

@@ -7,11 +7,11 @@ use crate::blobs::tests::{PAYLOAD, WRAPPED};
 
 const NOON: Timestamp = Timestamp::UNIX_EPOCH;
 
-fn sent(channel: Channel, fields: &Value) -> Sent {
-    Sent { channel, fields: fields.as_object().unwrap().clone() }
+fn sent(channel: Channel, fields: &Value) -> ReceivedItem {
+    ReceivedItem { channel, fields: fields.as_object().unwrap().clone() }
 }
 
-fn item(channel: Channel, fields: &Value) -> Result<Item, Refusal> {
+fn item(channel: Channel, fields: &Value) -> Result<Item, ItemRejection> {
     let sent = sent(channel, fields);
     let id = sent.id().unwrap_or_default();
     sent.into_item(id, false, NOON)
@@ -78,7 +78,7 @@ fn of_an_encrypted_research_no_more_than_its_times_is_open() {
 #[test]
 fn what_some_device_could_not_read_is_refused_unless_it_is_dropped() {
     let mut job = json!({ "timeOfDay": "soon" });
-    assert_eq!(item(Channel::ScheduledJobs, &job), Err(Refusal::Unreadable));
+    assert_eq!(item(Channel::ScheduledJobs, &job), Err(ItemRejection::Unreadable));
     job["encryptedPayload"] = json!(PAYLOAD);
     job["wrappedDek"] = json!(WRAPPED);
     assert!(item(Channel::ScheduledJobs, &job).unwrap().encrypted);
@@ -89,7 +89,7 @@ fn an_encrypted_push_takes_no_plain_item_but_preferences() {
     let todo = sent(Channel::Todos, &json!({ "title": "plain" }));
     let preference = sent(Channel::PluginPreferences, &json!({ "isEnabled": true }));
 
-    assert_eq!(todo.into_item(Uuid::nil(), true, NOON), Err(Refusal::MissingBlobs));
+    assert_eq!(todo.into_item(Uuid::nil(), true, NOON), Err(ItemRejection::MissingBlobs));
     assert!(preference.into_item(Uuid::nil(), true, NOON).is_ok());
 }
 
@@ -97,7 +97,7 @@ fn an_encrypted_push_takes_no_plain_item_but_preferences() {
 fn an_item_that_is_too_long_is_refused() {
     let told = |length| item(Channel::Memories, &json!({ "data": "x".repeat(length) }));
 
-    assert_eq!(told(MAX_ITEM_BYTES).unwrap_err(), Refusal::TooLarge);
+    assert_eq!(told(MAX_ITEM_BYTES).unwrap_err(), ItemRejection::TooLarge);
     assert!(told(MAX_ITEM_BYTES - 100).is_ok());
 }
 

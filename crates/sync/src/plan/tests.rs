@@ -5,19 +5,19 @@ use uuid::Uuid;
 use super::*;
 use crate::conflict::Resolution::{ClientWins, ServerWins};
 
-const KEY: Key = key(Channel::Todos);
+const KEY: ItemKey = key(Channel::Todos);
 const ONE: &[u8] = b"one";
 const OTHER: &[u8] = b"other";
 
-const fn key(channel: Channel) -> Key {
-    Key { channel, id: Uuid::from_u128(7) }
+const fn key(channel: Channel) -> ItemKey {
+    ItemKey { channel, id: Uuid::from_u128(7) }
 }
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_micros(second * 1_000_000)
 }
 
-fn item(key: Key, second: i64, encrypted: bool) -> Item {
+fn item(key: ItemKey, second: i64, encrypted: bool) -> Item {
     Item { key, changed_at: at(second), encrypted, body: "{}".to_owned() }
 }
 
@@ -30,7 +30,7 @@ fn stored_item() -> StoredItem {
         encrypted: false,
         digest: ONE.to_vec(),
         device: Some("lap".to_owned()),
-        beaten: None,
+        last_rejected_digest: None,
         size: 2,
     }
 }
@@ -38,9 +38,9 @@ fn stored_item() -> StoredItem {
 struct Case {
     kept: Option<StoredItem>,
     seen: Option<Timestamp>,
-    strategy: Strategy,
+    strategy: ConflictStrategy,
     device: Option<&'static str>,
-    key: Key,
+    key: ItemKey,
 }
 
 impl Case {
@@ -48,16 +48,17 @@ impl Case {
         Self {
             kept,
             seen: Some(at(200)),
-            strategy: Strategy::LastWriteWins,
+            strategy: ConflictStrategy::LastWriteWins,
             device: None,
             key: KEY,
         }
     }
 
-    fn plan(self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<Key>) -> Plan {
+    fn plan(self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<ItemKey>) -> PushPlan {
         let kept = self.kept.into_iter().map(|it| (self.key, it)).collect();
         let Self { seen, strategy, device, .. } = self;
-        Planner { kept: &kept, seen, device, deleted_at: at(50), strategy }.plan(items, deletes)
+        PushPlanner { kept: &kept, seen_up_to: seen, device, deleted_at: at(50), strategy }
+            .plan(items, deletes)
     }
 
     /// Plans the push of one item that was changed at this second.
@@ -66,9 +67,9 @@ impl Case {
         let plan = self.plan(vec![(item, digest.to_vec())], vec![]);
         let written = match plan.writes.as_slice() {
             [] => "nothing",
-            [Write::Put { .. }] => "put",
-            [Write::Bury { .. }] => "bury",
-            [Write::Restamp { .. }] => "restamp",
+            [ItemWrite::Put { .. }] => "put",
+            [ItemWrite::Tombstone { .. }] => "bury",
+            [ItemWrite::Restamp { .. }] => "restamp",
             _ => "more",
         };
         (written, plan.conflicts.iter().map(|it| it.resolution).collect())
@@ -95,7 +96,8 @@ fn the_later_change_wins_and_the_earlier_is_told_and_brought_what_is_kept() {
 
 #[test]
 fn what_loses_again_as_it_was_is_told_and_moves_nothing() {
-    let beaten = |by: &[u8]| Some(StoredItem { beaten: Some(by.to_vec()), ..stored_item() });
+    let beaten =
+        |by: &[u8]| Some(StoredItem { last_rejected_digest: Some(by.to_vec()), ..stored_item() });
 
     assert_eq!(
         Case::with_stored(beaten(OTHER)).push(10, false, OTHER),
@@ -109,8 +111,11 @@ fn what_loses_again_as_it_was_is_told_and_moves_nothing() {
     assert_eq!(Case::with_stored(Some(gone)).push(50, false, OTHER), ("nothing", vec![ServerWins]));
     let plan = Case::with_stored(Some(StoredItem { encrypted: true, ..stored_item() }))
         .plan(vec![(item(KEY, 9, true), OTHER.to_vec())], vec![]);
-    let [Write::Restamp { loser, .. }] = plan.writes.as_slice() else { panic!("{plan:?}") };
-    let again = StoredItem { encrypted: true, beaten: Some(loser.clone()), ..stored_item() };
+    let [ItemWrite::Restamp { rejected_digest: loser, .. }] = plan.writes.as_slice() else {
+        panic!("{plan:?}")
+    };
+    let again =
+        StoredItem { encrypted: true, last_rejected_digest: Some(loser.clone()), ..stored_item() };
     // Its ciphertext differs each time.
     assert_eq!(
         Case::with_stored(Some(again)).push(9, true, b"third"),
@@ -195,10 +200,11 @@ fn what_was_deleted_comes_back_only_by_a_later_change() {
 fn where_the_server_wins_only_what_was_seen_may_be_changed() {
     let unseen = Case {
         seen: Some(at(99)),
-        strategy: Strategy::ServerWins,
+        strategy: ConflictStrategy::ServerWins,
         ..Case::with_stored(Some(stored_item()))
     };
-    let seen = Case { strategy: Strategy::ServerWins, ..Case::with_stored(Some(stored_item())) };
+    let seen =
+        Case { strategy: ConflictStrategy::ServerWins, ..Case::with_stored(Some(stored_item())) };
 
     assert_eq!(unseen.push(11, false, OTHER), ("restamp", vec![ServerWins]));
     assert_eq!(seen.push(11, false, OTHER), ("put", vec![]));
@@ -207,7 +213,7 @@ fn where_the_server_wins_only_what_was_seen_may_be_changed() {
 #[test]
 fn a_deletion_beats_every_version_accepted_before_it() {
     let bury = |changed, at_second| {
-        vec![Write::Bury { key: KEY, changed_at: at(changed), at: at(at_second) }]
+        vec![ItemWrite::Tombstone { key: KEY, changed_at: at(changed), at: at(at_second) }]
     };
 
     assert_eq!(Case::with_stored(Some(stored_item())).plan(vec![], vec![KEY]).writes, bury(10, 50));
@@ -222,8 +228,8 @@ fn a_deletion_beats_every_version_accepted_before_it() {
 fn what_is_unknown_or_deleted_is_not_deleted_again() {
     let gone = StoredItem { deleted_at: Some(at(50)), ..stored_item() };
 
-    assert_eq!(Case::with_stored(None).plan(vec![], vec![KEY, KEY]), Plan::default());
-    assert_eq!(Case::with_stored(Some(gone)).plan(vec![], vec![KEY, KEY]), Plan::default());
+    assert_eq!(Case::with_stored(None).plan(vec![], vec![KEY, KEY]), PushPlan::default());
+    assert_eq!(Case::with_stored(Some(gone)).plan(vec![], vec![KEY, KEY]), PushPlan::default());
 }
 
 #[test]
@@ -232,7 +238,7 @@ fn a_push_that_changes_and_deletes_one_thing_means_the_deletion() {
 
     let plan = Case::with_stored(Some(stored_item())).plan(vec![put], vec![KEY, KEY]);
 
-    assert_eq!(plan.writes, [Write::Bury { key: KEY, changed_at: at(60), at: at(60) }]);
+    assert_eq!(plan.writes, [ItemWrite::Tombstone { key: KEY, changed_at: at(60), at: at(60) }]);
 }
 
 #[test]
@@ -242,18 +248,18 @@ fn of_one_thing_sent_twice_the_later_change_counts() {
     let one = Case::with_stored(None).plan(vec![early.clone(), late.clone()], vec![]);
     let other = Case::with_stored(None).plan(vec![late.clone(), early], vec![]);
 
-    assert_eq!(one.writes, [Write::Put { item: late.0, digest: late.1 }]);
+    assert_eq!(one.writes, [ItemWrite::Put { item: late.0, digest: late.1 }]);
     assert_eq!(other, one);
 }
 
 #[test]
 fn growth_counts_what_lives() {
-    let fresh = Key { id: Uuid::from_u128(8), ..KEY };
+    let fresh = ItemKey { id: Uuid::from_u128(8), ..KEY };
     let plan = |kept, items: Vec<Item>, deletes| {
         let items = items.into_iter().map(|it| (it, OTHER.to_vec())).collect();
         Case::with_stored(kept).plan(items, deletes)
     };
-    let growth = |plan: Plan, kept: Option<StoredItem>| {
+    let growth = |plan: PushPlan, kept: Option<StoredItem>| {
         plan.growth(Channel::Todos, &kept.into_iter().map(|it| (KEY, it)).collect())
     };
     let gone = || Some(StoredItem { deleted_at: Some(at(50)), ..stored_item() });

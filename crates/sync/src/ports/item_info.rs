@@ -5,20 +5,20 @@ use pia_kernel::{PageRequest, SideEffects, StorageUse, Timestamp, Unavailable, U
 use uuid::Uuid;
 
 use crate::channel::Channel;
-use crate::item::Key;
+use crate::item::ItemKey;
 
 /// One thing that is kept, without what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemInfo {
     /// By which it is known.
-    pub key: Key,
+    pub key: ItemKey,
     /// Its place among all changes.
     pub stamp: Timestamp,
-    /// Time at which it was changed, by its device's clock.
+    /// Time of the last change, by its device's clock.
     pub changed_at: Timestamp,
     /// Since when it is deleted.
     pub deleted_at: Option<Timestamp>,
-    /// True if it is end-to-end encrypted.
+    /// True if the item is end-to-end encrypted.
     pub encrypted: bool,
     /// Size of its text, in bytes.
     pub size: u32,
@@ -26,17 +26,17 @@ pub struct ItemInfo {
 
 /// One chat that is kept, without what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChatHolding {
+pub struct ChatInfo {
     /// By which it is known.
     pub id: Uuid,
     /// Its place among all changes.
     pub stamp: Timestamp,
-    /// Time at which it says that it was changed; once deleted, since when it
-    /// is.
+    /// Time of the last change, as reported by the document; for a deleted
+    /// chat, time of the deletion.
     pub updated_at: Timestamp,
     /// Since when it is deleted.
     pub deleted_at: Option<Timestamp>,
-    /// True if it is end-to-end encrypted.
+    /// True if the chat is end-to-end encrypted.
     pub encrypted: bool,
     /// Size of its document, in bytes.
     pub size: u32,
@@ -53,25 +53,25 @@ pub struct SyncEvent {
     pub kind: String,
     /// By which device, if it said so.
     pub device: Option<String>,
-    /// Number of things that were stored.
+    /// Number of items stored.
     pub stored: u32,
     /// Number of deleted items.
     pub deleted: u32,
     /// In how many cases two devices had changed one thing.
     pub conflicts: u32,
-    /// Number of things that were refused.
+    /// Number of items rejected.
     pub refused: u32,
 }
 
 /// Reader of all that, which can also erase it.
 #[async_trait]
-pub trait SyncHoldings: Send + Sync {
-    /// Returns the number of living things of each kind a person has, and how
-    /// many were deleted. Kinds without any are left out.
+pub trait SyncAdminStore: Send + Sync {
+    /// Returns the numbers of a user's live and deleted items per channel.
+    /// Channels without any are omitted.
     async fn counts(&self, user: UserId) -> Result<Vec<(Channel, u32, u32)>, Unavailable>;
 
-    /// Returns the number of bytes a person stores, and may store: what their
-    /// group says, or else `usual_limit`.
+    /// Returns the number of bytes that a user stores, and their limit: that of
+    /// their group, or else `usual_limit`.
     async fn storage(&self, user: UserId, usual_limit: u64) -> Result<StorageUse, Unavailable>;
 
     /// So many things at most that a person has, in the order of their keys,
@@ -79,7 +79,7 @@ pub trait SyncHoldings: Send + Sync {
     async fn all(
         &self,
         user: UserId,
-        after: Option<Key>,
+        after: Option<ItemKey>,
         most: u32,
     ) -> Result<Vec<ItemInfo>, Unavailable>;
 
@@ -90,7 +90,7 @@ pub trait SyncHoldings: Send + Sync {
         user: UserId,
         after: Option<Uuid>,
         most: u32,
-    ) -> Result<Vec<ChatHolding>, Unavailable>;
+    ) -> Result<Vec<ChatInfo>, Unavailable>;
 
     /// Returns the events of an account, the latest first.
     async fn events(&self, user: UserId, page: PageRequest) -> Result<Vec<SyncEvent>, Unavailable>;

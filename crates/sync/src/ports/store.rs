@@ -7,22 +7,22 @@ use uuid::Uuid;
 
 use crate::channel::Channel;
 use crate::conflict::Conflict;
-use crate::item::{Item, Key};
+use crate::item::{Item, ItemKey};
 use crate::ports::Catalogue;
 use crate::push::PushSettings;
 
 /// Changes of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {
-    /// True if the device says that all of it is end-to-end encrypted.
+    /// True if the device reports that all of it is end-to-end encrypted.
     pub encrypted: bool,
     /// Changed items.
     pub items: Vec<Item>,
     /// Deleted items.
-    pub deletes: Vec<Key>,
+    pub deletes: Vec<ItemKey>,
     /// Up to which stamp the device had seen everything.
-    pub seen: Option<Timestamp>,
-    /// Time at which it deleted that, and not later than now.
+    pub seen_up_to: Option<Timestamp>,
+    /// Time of the deletions as reported by the device, but not later than now.
     pub deleted_at: Timestamp,
     /// Device that sent them.
     pub device: Option<String>,
@@ -32,7 +32,7 @@ pub struct Changes {
     pub now: Timestamp,
 }
 
-/// Outcome of it.
+/// Outcome of applying changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Applied {
     /// It is kept.
@@ -85,25 +85,25 @@ pub trait SyncStore: Send + Sync {
 pub struct Head {
     /// Epoch of the account's data; empty before the first.
     pub epoch: Vec<u8>,
-    /// Number of times that anything was changed.
+    /// Number of changes so far.
     pub version: i64,
     /// The person's highest stamp; before the first, when the account was made.
     pub last_stamp: Timestamp,
     /// Group of the account.
     pub group: Uuid,
-    /// Number of times that the operator changed anything.
+    /// Number of changes made by the operator.
     pub catalogue: i64,
-    /// Time at which the person last chose which plugins are on.
+    /// Time at which the user last enabled or disabled plugins.
     pub preferences: Option<Timestamp>,
-    /// True if a device waits to be let in.
-    pub awaited: bool,
+    /// True if a device waits for approval.
+    pub has_pending_devices: bool,
 }
 
 /// Something that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// By which it is known.
-    pub key: Key,
+    pub key: ItemKey,
     /// Its place among all changes.
     pub stamp: Timestamp,
     /// It as devices get it, as JSON; nothing if it was deleted.
@@ -117,9 +117,9 @@ pub struct ItemPage {
     pub rows: Vec<Row>,
     /// Up to which stamp this is all that changed; nothing if there was none.
     pub up_to: Option<Timestamp>,
-    /// True if it ends there for being long enough, and not for there being no
-    /// more.
-    pub cut: bool,
+    /// True if the page ends because it is full, and not because there is
+    /// nothing more.
+    pub is_truncated: bool,
 }
 
 /// Limit of a page.

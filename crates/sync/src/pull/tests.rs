@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::channel::Channel;
-use crate::item::Key;
+use crate::item::ItemKey;
 use crate::ports::{MockPendingDevices, MockSyncReader, Row};
 
 fn at(second: i64) -> Timestamp {
@@ -17,7 +17,7 @@ fn head() -> Head {
         group: Uuid::from_u128(1),
         catalogue: 5,
         preferences: None,
-        awaited: false,
+        has_pending_devices: false,
     }
 }
 
@@ -29,8 +29,11 @@ async fn pull(reader: MockSyncReader, since: Timestamp, head: Head) -> Pulled {
     let standing = standing(head, since);
     let catalogue = Some(standing.catalogue_version());
     let ask = PullRequest { since, limit: Some(500), catalogue };
-    let pulling =
-        Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), Silences::default());
+    let pulling = PullService::new(
+        Arc::new(reader),
+        Arc::new(MockPendingDevices::new()),
+        StampGaps::default(),
+    );
     pulling.pull(UserId::generate(), &ask, &standing).await.unwrap()
 }
 
@@ -63,9 +66,9 @@ async fn pull_after_a_silence(
     first: i64,
     reads: &[i64],
 ) -> (Timestamp, bool) {
-    let key = Key { channel: Channel::Todos, id: Uuid::nil() };
+    let key = ItemKey { channel: Channel::Todos, id: Uuid::nil() };
     let row = Row { key, stamp: at(first), body: None };
-    let page = ItemPage { rows: vec![row], up_to: Some(at(first)), cut: true };
+    let page = ItemPage { rows: vec![row], up_to: Some(at(first)), is_truncated: true };
     let (rows, both, from) = (page.clone(), page.clone(), at(reads[0]));
     let mut reader = MockSyncReader::new();
     for read in reads.iter().chain(&reads[1..]).copied() {
@@ -82,8 +85,8 @@ async fn pull_after_a_silence(
         .once()
         .return_once(move |_, _, _| Ok(Some((head(), both))));
     reader.expect_last_until().returning(|_, until| Ok((until == at(50)).then_some(at(40))));
-    let silences = Silences::new(vec![StampGap { began_at: at(50), ended_at: at(70) }]);
-    let pulling = Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), silences);
+    let silences = StampGaps::new(vec![StampGap { began_at: at(50), ended_at: at(70) }]);
+    let pulling = PullService::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), silences);
     let (user, standing) = (UserId::generate(), standing(head(), at(since)));
     let ask =
         PullRequest { since: at(since), limit, catalogue: Some(standing.catalogue_version()) };
@@ -116,9 +119,9 @@ async fn it_was_no_time_without_stamps_for_who_was_given_some() {
 
 #[tokio::test]
 async fn a_page_that_is_cut_is_gone_on_with_after_its_last_row() {
-    let cut = ItemPage { rows: vec![], up_to: Some(at(60)), cut: true };
-    let whole = ItemPage { rows: vec![], up_to: Some(at(60)), cut: false };
-    let newer = ItemPage { rows: vec![], up_to: Some(at(130)), cut: false };
+    let cut = ItemPage { rows: vec![], up_to: Some(at(60)), is_truncated: true };
+    let whole = ItemPage { rows: vec![], up_to: Some(at(60)), is_truncated: false };
+    let newer = ItemPage { rows: vec![], up_to: Some(at(130)), is_truncated: false };
 
     for (page, expected) in
         [(cut, (at(60), true)), (whole, (at(100), false)), (newer, (at(130), false))]
@@ -132,14 +135,17 @@ async fn a_page_that_is_cut_is_gone_on_with_after_its_last_row() {
 #[tokio::test]
 async fn a_device_that_knows_no_pages_is_given_all_at_once() {
     let mut reader = MockSyncReader::new();
-    let large = |room: &PageLimit| room.rows >= 100_000 && room.bytes > PAGE_BYTES;
+    let large = |room: &PageLimit| room.rows >= 100_000 && room.bytes > MAX_PAGE_BYTES;
     reader
         .expect_page()
         .withf(move |_, _, room| large(room))
         .once()
         .returning(|_, _, _| Ok(ItemPage::default()));
-    let pulling =
-        Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), Silences::default());
+    let pulling = PullService::new(
+        Arc::new(reader),
+        Arc::new(MockPendingDevices::new()),
+        StampGaps::default(),
+    );
     let standing = standing(head(), at(10));
 
     let catalogue = Some(standing.catalogue_version());
@@ -158,8 +164,11 @@ async fn pull_at_once(head: Option<Head>, page: ItemPage, since: Timestamp) -> O
         .withf(move |_, it, room| *it == since && room.rows == 500)
         .once()
         .return_once(move |_, _, _| Ok(head.map(|it| (it, page))));
-    let pulling =
-        Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), Silences::default());
+    let pulling = PullService::new(
+        Arc::new(reader),
+        Arc::new(MockPendingDevices::new()),
+        StampGaps::default(),
+    );
     let ask = PullRequest { since, limit: Some(9_000), catalogue };
     match pulling.pull_at_once(UserId::generate(), &ask).await {
         Ok((stands, pulled)) => {
@@ -173,7 +182,7 @@ async fn pull_at_once(head: Option<Head>, page: ItemPage, since: Timestamp) -> O
 
 #[tokio::test]
 async fn at_once_is_given_what_is_given_one_after_the_other() {
-    let page = ItemPage { rows: vec![], up_to: Some(at(60)), cut: true };
+    let page = ItemPage { rows: vec![], up_to: Some(at(60)), is_truncated: true };
 
     let at_once = pull_at_once(Some(head()), page.clone(), at(10)).await.unwrap();
 
@@ -184,7 +193,7 @@ async fn at_once_is_given_what_is_given_one_after_the_other() {
 
 #[tokio::test]
 async fn what_was_written_after_the_look_waits_if_the_look_saw_nothing_new() {
-    let newer = ItemPage { rows: vec![], up_to: Some(at(950)), cut: false };
+    let newer = ItemPage { rows: vec![], up_to: Some(at(950)), is_truncated: false };
 
     for since in [at(100), at(900)] {
         let pulled = pull_at_once(Some(head()), newer.clone(), since).await.unwrap();
@@ -218,15 +227,18 @@ async fn the_operators_part_comes_unless_the_device_has_it() {
     let mut reader = MockSyncReader::new();
     reader.expect_catalogue().once().returning(|_, _| Ok(Catalogue::default()));
     reader.expect_preferences().once().returning(|_| Ok(vec![(Uuid::from_u128(9), false)]));
-    let pulling =
-        Pulling::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), Silences::default());
+    let pulling = PullService::new(
+        Arc::new(reader),
+        Arc::new(MockPendingDevices::new()),
+        StampGaps::default(),
+    );
     let standing = standing(Head { preferences: Some(at(1)), ..head() }, at(100));
 
     let ask = PullRequest { since: at(100), limit: Some(500), catalogue: Some(1) };
     let pulled = pulling.pull(UserId::generate(), &ask, &standing).await.unwrap();
 
     let offered = pulled.catalogue.unwrap();
-    assert_eq!(offered.chosen, HashMap::from([(Uuid::from_u128(9), false)]));
+    assert_eq!(offered.plugin_preferences, HashMap::from([(Uuid::from_u128(9), false)]));
     assert!(pulled.catalogue_version > 0);
 }
 
@@ -236,8 +248,8 @@ async fn devices_that_wait_are_asked_for_only_if_there_are_any() {
     let device = PendingDevice { id: Uuid::nil(), name: "laptop".to_owned(), created_at: at(1) };
     pending.expect_waiting_devices().once().return_once(move |_| Ok(vec![device]));
     let pulling =
-        Pulling::new(Arc::new(MockSyncReader::new()), Arc::new(pending), Silences::default());
-    let standing = standing(Head { awaited: true, ..head() }, at(100));
+        PullService::new(Arc::new(MockSyncReader::new()), Arc::new(pending), StampGaps::default());
+    let standing = standing(Head { has_pending_devices: true, ..head() }, at(100));
 
     let catalogue = Some(standing.catalogue_version());
     let ask = PullRequest { since: at(100), limit: Some(500), catalogue };

@@ -5,15 +5,15 @@ use serde_json::json;
 
 use super::*;
 use crate::conflict::Resolution;
-use crate::item::Refusal;
+use crate::item::ItemRejection;
 use crate::ports::MockSyncStore;
 
 const NOON: Timestamp = Timestamp::UNIX_EPOCH;
 const AN_HOUR: std::time::Duration = std::time::Duration::from_hours(1);
 
-fn pushing(store: MockSyncStore) -> Pushing {
+fn pushing(store: MockSyncStore) -> PushService {
     let settings = LiveSetting::new(PushSettings::default());
-    Pushing::new(Arc::new(store), settings, Arc::new(FixedClock(NOON)))
+    PushService::new(Arc::new(store), settings, Arc::new(FixedClock(NOON)))
 }
 
 /// A store that takes everything, and tells what it was asked.
@@ -32,8 +32,8 @@ fn refusing(applied: Applied) -> MockSyncStore {
     store
 }
 
-fn todo(fields: &serde_json::Value) -> Sent {
-    Sent { channel: Channel::Todos, fields: fields.as_object().unwrap().clone() }
+fn todo(fields: &serde_json::Value) -> ReceivedItem {
+    ReceivedItem { channel: Channel::Todos, fields: fields.as_object().unwrap().clone() }
 }
 
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn what_is_refused_for_itself_does_not_stop_the_rest() {
     let conflicts = pushed.unwrap().conflicts;
     assert_eq!(conflicts.len(), 1);
     assert_eq!(conflicts[0].resolution, Resolution::ServerWins);
-    assert_eq!(conflicts[0].refusal, Some(Refusal::MissingBlobs));
+    assert_eq!(conflicts[0].refusal, Some(ItemRejection::MissingBlobs));
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn what_does_not_say_when_it_was_changed_was_changed_by_now() {
         let store = taking(move |changes| assert_eq!(changes.items[0].changed_at, changed_at));
         let fields = json!({ "pluginId": Uuid::from_u128(1), "isEnabled": true });
         let fields = fields.as_object().unwrap().clone();
-        let items = vec![Sent { channel: Channel::PluginPreferences, fields }];
+        let items = vec![ReceivedItem { channel: Channel::PluginPreferences, fields }];
 
         let push = Push { sent_at, items, ..Push::default() };
         pushing(store).push(UserId::generate(), push).await.unwrap();

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::links::Links;
-use super::reply::{Said, Translate, text_of};
+use super::reply::{Translate, TranslatedFrames, text_of};
 
 /// More of a text is not kept to look for links in it.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
@@ -24,9 +24,9 @@ pub(super) struct Cited {
 
 impl Cited {
     /// Adds what an event says to what is known, and tells of it.
-    pub(super) fn apply(&mut self, event: &mut Value) -> Worth {
+    pub(super) fn apply(&mut self, event: &mut Value) -> EventRelevance {
         let telling = ["usage", "error"].iter().any(|it| event.get(it).is_some_and(says));
-        let mut worth = Worth { telling, ..Worth::default() };
+        let mut worth = EventRelevance { telling, ..EventRelevance::default() };
         self.head.get_or_insert_with(|| head(event));
         let choices = event.get_mut("choices").and_then(Value::as_array_mut);
         for choice in choices.into_iter().flatten() {
@@ -47,7 +47,7 @@ impl Cited {
     }
 
     /// The places that the text does not link, as a chunk of their own.
-    pub(super) fn listed(&mut self, said: &mut Said) {
+    pub(super) fn listed(&mut self, said: &mut TranslatedFrames) {
         let list = self.links.missing_in(&self.text);
         if list.is_empty() {
             return;
@@ -64,7 +64,7 @@ impl Cited {
 
 /// Relevance of an event.
 #[derive(Debug, Default)]
-pub(super) struct Worth {
+pub(super) struct EventRelevance {
     /// It gives a reason for the end.
     pub(super) ends: bool,
     /// It says something that is read further on.
@@ -74,7 +74,7 @@ pub(super) struct Worth {
 }
 
 impl Translate for Cited {
-    fn event(&mut self, json: &Bytes, _first: bool, said: &mut Said) {
+    fn event(&mut self, json: &Bytes, _first: bool, said: &mut TranslatedFrames) {
         let Ok(mut event) = serde_json::from_slice::<Value>(json) else {
             return said.as_it_is(json);
         };
@@ -91,7 +91,7 @@ impl Translate for Cited {
         }
     }
 
-    fn done(&mut self, said: &mut Said) {
+    fn done(&mut self, said: &mut TranslatedFrames) {
         self.listed(said);
         said.frames.push_back(pia_assistant::Frame::Done);
     }

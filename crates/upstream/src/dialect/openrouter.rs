@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::cited::{self, Cited};
 use super::ending::{Ending, lower};
-use super::reply::{Said, Translate, refusal};
+use super::reply::{Translate, TranslatedFrames, refusal};
 use super::{Form, Prepared, Search, address};
 
 pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
@@ -52,7 +52,7 @@ impl Stream {
 }
 
 impl Translate for Stream {
-    fn event(&mut self, json: &Bytes, first: bool, said: &mut Said) {
+    fn event(&mut self, json: &Bytes, first: bool, said: &mut TranslatedFrames) {
         let Ok(event) = serde_json::from_slice::<Value>(json) else {
             return said.as_it_is(json);
         };
@@ -65,7 +65,7 @@ impl Translate for Stream {
         }
     }
 
-    fn done(&mut self, said: &mut Said) {
+    fn done(&mut self, said: &mut TranslatedFrames) {
         match &mut self.0 {
             Some(cited) => cited.done(said),
             None => said.frames.push_back(pia_assistant::Frame::Done),

@@ -13,10 +13,10 @@ use crate::event_filter::EventFilter;
 pub(crate) trait Translate: Send {
     /// Takes the JSON of an event that is worth reading. `first` tells that
     /// nothing was said before it.
-    fn event(&mut self, json: &Bytes, first: bool, said: &mut Said);
+    fn event(&mut self, json: &Bytes, first: bool, said: &mut TranslatedFrames);
 
     /// Takes the end, as the upstream says it.
-    fn done(&mut self, said: &mut Said) {
+    fn done(&mut self, said: &mut TranslatedFrames) {
         said.frames.push_back(Frame::Done);
     }
 
@@ -29,13 +29,13 @@ pub(crate) trait Translate: Send {
 
 /// Frames for the caller.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct TranslatedFrames {
     pub(crate) frames: VecDeque<Frame>,
     /// Failure that ends the answer, after these frames.
     pub(crate) failure: Option<UpstreamError>,
 }
 
-impl Said {
+impl TranslatedFrames {
     /// Goes on as it came.
     pub(super) fn as_it_is(&mut self, json: &Bytes) {
         self.frames.push_back(Frame::Look(json.clone()));

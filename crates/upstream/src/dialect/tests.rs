@@ -20,7 +20,7 @@ use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::*;
-use crate::Limits;
+use crate::UpstreamLimits;
 use crate::peer::upstream;
 
 const EVENTS: &str = "text/event-stream";
@@ -72,7 +72,7 @@ async fn serving(provider: ProviderType, body: &str, media_type: &str) -> (MockS
 
 /// Answer as a caller parses it.
 #[derive(Debug, Default, PartialEq)]
-struct Heard {
+struct ParsedAnswer {
     text: String,
     reasoning: String,
     /// The name and the arguments of each call.
@@ -84,7 +84,7 @@ struct Heard {
     failure: Option<UpstreamError>,
 }
 
-impl Heard {
+impl ParsedAnswer {
     fn event(&mut self, json: &[u8]) {
         let event: Value = serde_json::from_slice(json).unwrap();
         if let Some(usage) = event.get("usage").filter(|it| it.is_object()) {
@@ -123,9 +123,9 @@ impl Heard {
     }
 }
 
-async fn streamed_from(call: ChatCall) -> Heard {
-    let mut heard = Heard::default();
-    let frames = upstream(Limits::default()).open(call).await.unwrap();
+async fn streamed_from(call: ChatCall) -> ParsedAnswer {
+    let mut heard = ParsedAnswer::default();
+    let frames = upstream(UpstreamLimits::default()).open(call).await.unwrap();
     for frame in frames.collect::<Vec<_>>().await {
         match frame {
             Ok(Frame::Pass { bytes, .. }) => {
@@ -143,17 +143,21 @@ async fn streamed_from(call: ChatCall) -> Heard {
 }
 
 /// A stream, as its caller hears it.
-async fn streamed(provider: ProviderType, search: bool, events: &str) -> Heard {
+async fn streamed(provider: ProviderType, search: bool, events: &str) -> ParsedAnswer {
     let (_server, target) = serving(provider, events, EVENTS).await;
     streamed_from(call(Target { web_search: search, ..target }, &hello())).await
 }
 
 /// A whole answer, as its caller hears it.
-async fn whole(provider: ProviderType, search: bool, body: &str) -> Result<Heard, UpstreamError> {
+async fn whole(
+    provider: ProviderType,
+    search: bool,
+    body: &str,
+) -> Result<ParsedAnswer, UpstreamError> {
     let (_server, target) = serving(provider, body, JSON).await;
     let target = Target { web_search: search, ..target };
-    let answer = upstream(Limits::default()).whole(call(target, &hello())).await?;
-    let mut heard = Heard::default();
+    let answer = upstream(UpstreamLimits::default()).complete(call(target, &hello())).await?;
+    let mut heard = ParsedAnswer::default();
     heard.event(&answer);
     Ok(heard)
 }

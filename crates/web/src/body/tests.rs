@@ -49,7 +49,7 @@ fn nothing_of_a_value_is_repeated() {
 fn nothing_of_a_value_that_was_read_before_is_repeated() {
     let value = serde_json::json!({ "age": "sesame, expected at line 5" });
 
-    let told = reason(&serde_json::from_value::<Inner>(value).unwrap_err());
+    let told = format_json_error(&serde_json::from_value::<Inner>(value).unwrap_err());
 
     assert_eq!(told, "invalid type: string, expected u8");
 }
@@ -63,11 +63,11 @@ fn an_array_is_no_object() {
 
 #[test]
 fn a_compressed_body_is_taken_in_small_steps() {
-    let whole = Bytes::from(vec![7; INFLATED_AT_ONCE * 2 + 1]);
+    let whole = Bytes::from(vec![7; INFLATE_CHUNK_BYTES * 2 + 1]);
 
-    let steps: Vec<usize> = small(Ok(whole)).map(|it| it.unwrap().len()).collect();
+    let steps: Vec<usize> = split_for_inflating(Ok(whole)).map(|it| it.unwrap().len()).collect();
 
-    assert_eq!(steps, [INFLATED_AT_ONCE, INFLATED_AT_ONCE, 1]);
+    assert_eq!(steps, [INFLATE_CHUNK_BYTES, INFLATE_CHUNK_BYTES, 1]);
 }
 
 #[tokio::test]
@@ -75,19 +75,19 @@ async fn the_room_of_a_body_is_given_back_with_its_last_slice() {
     let memory = BodyMemory::new(8 * 1024 * 1024);
     let piece = Bytes::from(vec![7; 512 * 1024]);
     let body = stream::iter([Ok(piece)]).boxed_local();
-    let size = Size { announced: 0, limit: usize::MAX };
-    let body = collect_body(body, size, Some(memory.hold(None))).await.unwrap().into_bytes();
+    let size = Size { content_length: 0, limit: usize::MAX };
+    let body = collect_body(body, size, Some(memory.new_permit(None))).await.unwrap().into_bytes();
 
     let slice = body.slice(5..9);
     drop(body);
 
-    assert!(memory.hold(None).grow_to(768 * 1024).is_err());
+    assert!(memory.new_permit(None).grow_to(768 * 1024).is_err());
     drop(slice);
-    assert!(memory.hold(None).grow_to(768 * 1024).is_ok());
+    assert!(memory.new_permit(None).grow_to(768 * 1024).is_ok());
 }
 
 /// A body of which so many bytes come every ten seconds.
-fn trickle(first: usize, then: usize) -> Pieces {
+fn trickle(first: usize, then: usize) -> BodyChunks {
     let whole = stream::iter([Ok(Bytes::from(vec![7; first]))]);
     let rest = stream::unfold(0, move |count| async move {
         tokio::time::sleep(Duration::from_secs(10)).await;
@@ -98,7 +98,7 @@ fn trickle(first: usize, then: usize) -> Pieces {
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_arrives_too_slowly_is_refused() {
-    let size = || Size { announced: 0, limit: usize::MAX };
+    let size = || Size { content_length: 0, limit: usize::MAX };
     let begun = Instant::now();
 
     for (first, then) in [(0, 1), (8 * 1024 * 1024, 40 * 1024 - 1), (8 * 1024 * 1024, 0)] {
@@ -133,7 +133,7 @@ fn values_are_counted_outside_of_texts() {
     for (json, count) in
         [("5", 0), ("[1,2,[3]]", 4), (r#"{"a":"x,y[{:","b":"\",[\\"}"#, 4), (r#"["\\",1]"#, 2)]
     {
-        assert_eq!(separators(json.as_bytes()), count, "{json}");
+        assert_eq!(count_separators(json.as_bytes()), count, "{json}");
     }
     let body = RawBody(Bytes::from_static(b"[0,0,0]"));
     assert!(body.expect_values(3).is_ok() && body.expect_values(2).is_err());

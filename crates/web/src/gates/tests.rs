@@ -1,4 +1,4 @@
-//! What gets past the gates, and what a panic behind them answers.
+//! Tests of the gates, and of a panic behind them.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use actix_web::middleware::from_fn;
 use actix_web::web::Data;
 use actix_web::{App, HttpResponse, test};
 use pia_identity::{
-    ApiKeyAuthenticator, MockAccountStore, MockApiKeyStore, MockRateLimitStore, Quota,
+    ApiKeyAuthenticator, MockAccountStore, MockApiKeyStore, MockRateLimitStore, RateQuota,
     SessionSettings, SigningKeys, TokenNames,
 };
 use pia_kernel::Timestamp;
@@ -17,7 +17,9 @@ use pia_testkit::FixedClock;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Accounts, Credentials, Docs, Document, PaidBy, Quotas, ResponseDoc, surface, wire};
+use crate::{
+    AcceptedCredentials, AccountScope, Docs, Document, PaidBy, Quotas, ResponseDoc, surface, wire,
+};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -36,7 +38,7 @@ fn licence(expires_at: Option<Timestamp>) -> LicenceState {
 
 fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(NOW));
-    let quota = Quota { burst: 2, window: Duration::from_mins(1) };
+    let quota = RateQuota { burst: 2, window: Duration::from_mins(1) };
     let quotas = Quotas {
         global: quota,
         auth: quota,
@@ -53,14 +55,14 @@ fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
         table: RouteTable::new(table),
         tokens: tokens(Arc::clone(&clock)),
         keys: ApiKeyAuthenticator::new(keys, standings.clone(), Arc::clone(&clock)),
-        standings,
+        callers: standings,
         budgets: Arc::new(Budgets::new(quotas, attempts, Arc::clone(&clock))),
         licence: LiveSetting::new(state),
         setup_url: "http://here/admin/setup".to_owned(),
         rules: LiveSetting::new(AccountRules::default()),
         metrics_token: LiveSetting::new(Some(Secret::new("open sesame".to_owned()))),
         clock,
-        runner: Runner::here(),
+        runner: Runner::on_current_runtime(),
     })
 }
 
@@ -77,8 +79,8 @@ fn route(path: &'static str) -> Route {
         path,
         access: Access::Anonymous,
         licensing: Licensing::MayHaveEnded,
-        credentials: Credentials::Session,
-        accounts: Accounts::Complete,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Complete,
         feature: None,
         payer: PaidBy::Caller,
         document: Document::Public,
@@ -95,17 +97,21 @@ fn route(path: &'static str) -> Route {
     }
 }
 
-struct Told {
+struct RecordedError {
     status: u16,
     body: Value,
     request_id: Option<String>,
 }
 
-async fn get(rows: fn() -> Vec<Route>, state: LicenceState, path: &str) -> Told {
+async fn get(rows: fn() -> Vec<Route>, state: LicenceState, path: &str) -> RecordedError {
     ask(rows, state, test::TestRequest::get().uri(path)).await
 }
 
-async fn ask(rows: fn() -> Vec<Route>, state: LicenceState, ask: test::TestRequest) -> Told {
+async fn ask(
+    rows: fn() -> Vec<Route>,
+    state: LicenceState,
+    ask: test::TestRequest,
+) -> RecordedError {
     let app = App::new()
         .app_data(gates(rows(), state))
         .wrap(from_fn(admit))
@@ -121,10 +127,10 @@ async fn ask(rows: fn() -> Vec<Route>, state: LicenceState, ask: test::TestReque
     let request_id = answer.headers().get("x-request-id");
     let request_id = request_id.and_then(|it| it.to_str().ok()).map(str::to_owned);
     let body = actix_web::body::to_bytes(answer.into_body()).await.unwrap_or_default();
-    Told { status, body: serde_json::from_slice(&body).unwrap_or_default(), request_id }
+    RecordedError { status, body: serde_json::from_slice(&body).unwrap_or_default(), request_id }
 }
 
-fn error(told: &Told) -> (u16, &str) {
+fn error(told: &RecordedError) -> (u16, &str) {
     (told.status, told.body["error"].as_str().unwrap_or_default())
 }
 

@@ -26,7 +26,7 @@ impl From<CreateApiKeyError> for ApiError {
 impl From<RemoveApiKeyError> for ApiError {
     fn from(err: RemoveApiKeyError) -> Self {
         match err {
-            RemoveApiKeyError::Unknown => Self::nothing_of_yours(),
+            RemoveApiKeyError::Unknown => Self::not_found(),
             RemoveApiKeyError::Unavailable(err) => err.into(),
         }
     }

@@ -26,7 +26,7 @@ impl From<CreateAppPasswordError> for ApiError {
 impl From<RemoveAppPasswordError> for ApiError {
     fn from(err: RemoveAppPasswordError) -> Self {
         match err {
-            RemoveAppPasswordError::Unknown => Self::nothing_of_yours(),
+            RemoveAppPasswordError::Unknown => Self::not_found(),
             RemoveAppPasswordError::Unavailable(err) => err.into(),
         }
     }

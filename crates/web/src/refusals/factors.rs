@@ -75,7 +75,7 @@ impl From<OwnerError> for ApiError {
             OwnerError::Missing => {
                 missing("", "One of `password`, `code` and `recoveryCode` is needed.")
             }
-            OwnerError::SignInAgain => Self::sign_in_again(),
+            OwnerError::SignInAgain => Self::fresh_sign_in_required(),
             OwnerError::Wrong => wrong_proof(),
             OwnerError::TooMany { wait } => Self::over_budget(wait),
             OwnerError::Unavailable(err) => err.into(),

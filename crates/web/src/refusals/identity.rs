@@ -82,7 +82,7 @@ impl From<RefreshError> for ApiError {
 impl From<RevokeError> for ApiError {
     fn from(err: RevokeError) -> Self {
         match err {
-            RevokeError::Unknown => Self::nothing_of_yours(),
+            RevokeError::Unknown => Self::not_found(),
             RevokeError::Gone => Self::unauthenticated(),
             RevokeError::Unavailable(err) => err.into(),
         }

@@ -2,34 +2,35 @@
 
 use actix_web::http::StatusCode;
 use pia_identity::{
-    PasskeyAddError, PasskeyAskError, PasskeyChangeError, PasskeyRemoveError, PasskeySignInError,
+    PasskeyAddError, PasskeyChangeError, PasskeyOptionsError, PasskeyRemoveError,
+    PasskeySignInError,
 };
 use serde_json::json;
 
 use super::identity::invalid;
 use crate::{ApiError, FieldError};
 
-impl From<PasskeyAskError> for ApiError {
-    fn from(err: PasskeyAskError) -> Self {
+impl From<PasskeyOptionsError> for ApiError {
+    fn from(err: PasskeyOptionsError) -> Self {
         match err {
-            PasskeyAskError::Off => off(),
-            PasskeyAskError::ProofNeeded => {
+            PasskeyOptionsError::Off => passkeys_disabled(),
+            PasskeyOptionsError::ProofNeeded => {
                 let message = "One of `password`, `code` and `recoveryCode` is needed.".to_owned();
                 let field = String::new();
                 Self::invalid(vec![FieldError { field, code: "required", message }])
             }
-            PasskeyAskError::SessionTooOld => {
+            PasskeyOptionsError::SessionTooOld => {
                 let message = "Sign in again, and add the passkey within ten minutes.";
                 Self::refused(StatusCode::FORBIDDEN, "fresh_sign_in_required", message)
             }
-            PasskeyAskError::WrongProof => {
+            PasskeyOptionsError::WrongProof => {
                 let message = "The password or the code is wrong, or the code was used before.";
                 Self::refused(StatusCode::FORBIDDEN, "invalid_proof", message)
             }
-            PasskeyAskError::TooMany { wait } => Self::over_budget(wait),
-            PasskeyAskError::Full { limit } => full(limit),
-            PasskeyAskError::Gone => Self::unauthenticated(),
-            PasskeyAskError::Unavailable(err) => err.into(),
+            PasskeyOptionsError::TooMany { wait } => Self::over_budget(wait),
+            PasskeyOptionsError::Full { limit } => too_many_passkeys(limit),
+            PasskeyOptionsError::Gone => Self::unauthenticated(),
+            PasskeyOptionsError::Unavailable(err) => err.into(),
         }
     }
 }
@@ -37,24 +38,24 @@ impl From<PasskeyAskError> for ApiError {
 impl From<PasskeyAddError> for ApiError {
     fn from(err: PasskeyAddError) -> Self {
         match err {
-            PasskeyAddError::Off => off(),
+            PasskeyAddError::Off => passkeys_disabled(),
             PasskeyAddError::Name(violation) => Self::invalid(vec![violation.into()]),
             PasskeyAddError::Over => {
                 let message = "No passkey is being added, or it took too long: begin again.";
-                bad_answer("challengeToken", message)
+                invalid_credential("challengeToken", message)
             }
             PasskeyAddError::Malformed { field } => {
                 let message = format!("`{field}` is not what browsers send.");
-                bad_answer(&field, &message)
+                invalid_credential(&field, &message)
             }
             PasskeyAddError::Refused => {
                 let message = "The authenticator's answer is not one to what it was asked.";
-                bad_answer("credential", message)
+                invalid_credential("credential", message)
             }
             PasskeyAddError::Known => {
-                bad_answer("credential", "This passkey was added before: use another.")
+                invalid_credential("credential", "This passkey was added before: use another.")
             }
-            PasskeyAddError::Full { limit } => full(limit),
+            PasskeyAddError::Full { limit } => too_many_passkeys(limit),
             PasskeyAddError::Gone => Self::unauthenticated(),
             PasskeyAddError::Unavailable(err) => err.into(),
         }
@@ -65,7 +66,7 @@ impl From<PasskeyChangeError> for ApiError {
     fn from(err: PasskeyChangeError) -> Self {
         match err {
             PasskeyChangeError::Name(violation) => invalid(vec![violation]),
-            PasskeyChangeError::Unknown => Self::nothing_of_yours(),
+            PasskeyChangeError::Unknown => Self::not_found(),
             PasskeyChangeError::Unavailable(err) => err.into(),
         }
     }
@@ -74,7 +75,7 @@ impl From<PasskeyChangeError> for ApiError {
 impl From<PasskeyRemoveError> for ApiError {
     fn from(err: PasskeyRemoveError) -> Self {
         match err {
-            PasskeyRemoveError::Unknown => Self::nothing_of_yours(),
+            PasskeyRemoveError::Unknown => Self::not_found(),
             PasskeyRemoveError::Unavailable(err) => err.into(),
         }
     }
@@ -83,7 +84,7 @@ impl From<PasskeyRemoveError> for ApiError {
 impl From<PasskeySignInError> for ApiError {
     fn from(err: PasskeySignInError) -> Self {
         match err {
-            PasskeySignInError::Off => off(),
+            PasskeySignInError::Off => passkeys_disabled(),
             // Not told apart: whoever tries forgeries learns nothing of why.
             PasskeySignInError::Refused => {
                 let message = "The passkey was not accepted: begin again.";
@@ -94,19 +95,19 @@ impl From<PasskeySignInError> for ApiError {
     }
 }
 
-fn off() -> ApiError {
+fn passkeys_disabled() -> ApiError {
     let message = "Passkeys cannot be used at this server's address: its operator must give it \
                    an https address with a name (Server:PublicUrl).";
     ApiError::refused(StatusCode::CONFLICT, "passkeys_unavailable", message)
 }
 
-fn full(limit: usize) -> ApiError {
+fn too_many_passkeys(limit: usize) -> ApiError {
     let message = format!("An account may have {limit} passkeys: remove one first.");
     ApiError::refused(StatusCode::CONFLICT, "passkey_limit_reached", message).with("limit", limit)
 }
 
 /// Not 401: clients take that for the end of their session.
-fn bad_answer(field: &str, message: &str) -> ApiError {
+fn invalid_credential(field: &str, message: &str) -> ApiError {
     let faults = json!([{ "field": field, "code": "invalid", "message": message }]);
     ApiError::refused(StatusCode::BAD_REQUEST, "invalid_passkey_response", message)
         .with("errors", faults)

@@ -1,19 +1,19 @@
 //! Letters with links, and choosing another password.
 
 use actix_web::http::StatusCode;
-use pia_identity::{ChangePasswordError, MailedError, ResetError, VerifyError};
+use pia_identity::{ChangePasswordError, EmailTokenError, ResetError, VerifyError};
 
 use super::identity::invalid;
 use crate::ApiError;
 
-impl From<MailedError> for ApiError {
-    fn from(err: MailedError) -> Self {
+impl From<EmailTokenError> for ApiError {
+    fn from(err: EmailTokenError) -> Self {
         match err {
-            MailedError::NotConfigured => {
+            EmailTokenError::NotConfigured => {
                 let message = "This server sends no mail: ask its operator for help.";
                 Self::refused(StatusCode::BAD_REQUEST, "smtp_not_configured", message)
             }
-            MailedError::Unavailable(err) => err.into(),
+            EmailTokenError::Unavailable(err) => err.into(),
         }
     }
 }

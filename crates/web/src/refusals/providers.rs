@@ -1,20 +1,20 @@
 //! Signing in at identity providers.
 
 use actix_web::http::StatusCode;
-use pia_identity::{BeginError, DestinationError, ProviderSignInError, RedeemError};
+use pia_identity::{DestinationError, ProviderSignInError, RedeemError, StartSessionError};
 
 use crate::{ApiError, FieldError};
 
-impl From<BeginError> for ApiError {
-    fn from(err: BeginError) -> Self {
+impl From<StartSessionError> for ApiError {
+    fn from(err: StartSessionError) -> Self {
         match err {
-            BeginError::Destination(err) => err.into(),
-            BeginError::StateTooLong { limit } => Self::invalid(vec![FieldError {
+            StartSessionError::Destination(err) => err.into(),
+            StartSessionError::StateTooLong { limit } => Self::invalid(vec![FieldError {
                 field: "state".to_owned(),
                 code: "too_long",
                 message: format!("`state` may have {limit} characters."),
             }]),
-            BeginError::Failed(err) => err.why.into(),
+            StartSessionError::Failed(err) => err.why.into(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::testing::{Shown, opened};
+use crate::testing::{RenderedPage, opened};
 
 const KNOWN: [&str; 20] = [
     "access_denied",
@@ -28,12 +28,12 @@ const KNOWN: [&str; 20] = [
     "server_error",
 ];
 
-async fn page(query: &str) -> Shown {
-    Shown::from_response(show(opened(&format!("/auth/error{query}"))).await).await
+async fn page(query: &str) -> RenderedPage {
+    RenderedPage::from_response(show(opened(&format!("/auth/error{query}"))).await).await
 }
 
 /// The first sentence below the heading.
-fn sentence(shown: &Shown) -> String {
+fn sentence(shown: &RenderedPage) -> String {
     let text = shown.text.split("<p>").nth(1).and_then(|it| it.split("</p>").next());
     text.unwrap_or_default().to_owned()
 }

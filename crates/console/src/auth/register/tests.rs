@@ -3,7 +3,7 @@
 use pia_identity::Violation;
 
 use super::*;
-use crate::testing::{Accounts, Shown, opened, reception};
+use crate::testing::{Accounts, RenderedPage, opened, reception};
 
 const URI: &str = "/auth/register.html";
 
@@ -23,17 +23,18 @@ fn under(policy: RegistrationPolicy) -> RegistrationRules {
     RegistrationRules { policy, ..RegistrationRules::default() }
 }
 
-async fn page(rules: RegistrationRules, uri: &str) -> Shown {
+async fn page(rules: RegistrationRules, uri: &str) -> RenderedPage {
     let reception = Data::new(reception(with(rules)));
-    Shown::from_response(show(reception, opened(uri)).await).await
+    RenderedPage::from_response(show(reception, opened(uri)).await).await
 }
 
-async fn filled_in(accounts: &Arc<Accounts>, uri: &str, form: &str) -> Shown {
+async fn filled_in(accounts: &Arc<Accounts>, uri: &str, form: &str) -> RenderedPage {
     let (reception, body) = (reception(Arc::clone(accounts)), Bytes::from(form.to_owned()));
-    Shown::from_response(answer(&reception, &crate::testing::sent(uri), Ok(body)).await).await
+    RenderedPage::from_response(answer(&reception, &crate::testing::sent(uri), Ok(body)).await)
+        .await
 }
 
-async fn render(joined: Joined, rules: RegistrationRules, uri: &str) -> Shown {
+async fn render(joined: RegistrationResult, rules: RegistrationRules, uri: &str) -> RenderedPage {
     let accounts = Arc::new(Accounts { rules, joined, ..Accounts::default() });
     let form = "email=ada%40example.org&password=the-password&displayName=%3Cb%3EAda&customerType=1\
                 &companyName=Analytical+Engines&invitation=the-code";
@@ -118,11 +119,23 @@ async fn a_customer_type_that_there_is_not_is_none() {
 async fn each_outcome_is_told_in_both_languages() {
     use RegistrationPolicy::{Closed, Invitation, Open};
     for (joined, policy, status, english, german) in [
-        (Joined::Closed, Open, 403, "cannot create an account", "kein Konto anlegen"),
-        (Joined::Closed, Invitation, 403, "this invitation is not valid", "diese gilt nicht"),
-        (Joined::Closed, Closed, 403, "No new accounts here", "Hier gibt es keine neuen Konten"),
-        (Joined::SeatsTaken, Open, 403, "are taken", "sind vergeben"),
-        (Joined::EmailTaken, Open, 409, "There is an account", "gibt es schon"),
+        (RegistrationResult::Closed, Open, 403, "cannot create an account", "kein Konto anlegen"),
+        (
+            RegistrationResult::Closed,
+            Invitation,
+            403,
+            "this invitation is not valid",
+            "diese gilt nicht",
+        ),
+        (
+            RegistrationResult::Closed,
+            Closed,
+            403,
+            "No new accounts here",
+            "Hier gibt es keine neuen Konten",
+        ),
+        (RegistrationResult::SeatsTaken, Open, 403, "are taken", "sind vergeben"),
+        (RegistrationResult::EmailTaken, Open, 409, "There is an account", "gibt es schon"),
     ] {
         let in_english = render(joined.clone(), under(policy), URI).await;
         let in_german = render(joined, under(policy), "/auth/register.html?lang=de").await;
@@ -137,7 +150,7 @@ async fn each_outcome_is_told_in_both_languages() {
 async fn a_fault_stands_beside_its_field_and_in_the_summary() {
     let faults = vec![violation("password", "too_short"), violation("companyName", "required")];
 
-    let shown = render(Joined::Invalid(faults), declaring(), URI).await;
+    let shown = render(RegistrationResult::Invalid(faults), declaring(), URI).await;
 
     assert_eq!(shown.status, 400);
     assert!(shown.has("<title>Error: Create account</title>"));
@@ -152,7 +165,7 @@ async fn a_fault_stands_beside_its_field_and_in_the_summary() {
 async fn a_fault_of_the_choice_leads_to_its_first_option() {
     let faults = vec![violation("customerType", "required")];
 
-    let shown = render(Joined::Invalid(faults), declaring(), URI).await;
+    let shown = render(RegistrationResult::Invalid(faults), declaring(), URI).await;
 
     assert!(shown.has("<a href=\"#customerType-1\">"), "{}", shown.text);
     assert!(shown.has("id=\"customerType-1\""));
@@ -160,14 +173,20 @@ async fn a_fault_of_the_choice_leads_to_its_first_option() {
 
 #[actix_web::test]
 async fn a_fault_of_what_is_not_asked_for_is_told_all_the_same() {
-    let shown = render(Joined::Invalid(vec![violation("other", "odd")]), declaring(), URI).await;
+    let shown =
+        render(RegistrationResult::Invalid(vec![violation("other", "odd")]), declaring(), URI)
+            .await;
 
     assert!(shown.has("Check your entries."), "{}", shown.text);
 }
 
 #[actix_web::test]
 async fn what_was_typed_comes_back_but_for_the_password() {
-    for joined in [Joined::Closed, Joined::EmailTaken, Joined::Invalid(vec![])] {
+    for joined in [
+        RegistrationResult::Closed,
+        RegistrationResult::EmailTaken,
+        RegistrationResult::Invalid(vec![]),
+    ] {
         let shown = render(joined, declaring(), URI).await;
 
         for typed in ["ada@example.org", "&#60;b&#62;Ada", "Analytical Engines", "the-code"] {
@@ -181,10 +200,20 @@ async fn what_was_typed_comes_back_but_for_the_password() {
 #[actix_web::test]
 async fn a_success_leads_to_a_page_that_can_be_reloaded() {
     for (joined, lang, place, title) in [
-        (Joined::Made, "", "register.html?done=created", "Your account is ready"),
-        (Joined::Mailed, "", "register.html?done=mailed", "Check your inbox"),
-        (Joined::Made, "?lang=de", "register.html?lang=de&done=created", "Konto erstellt"),
-        (Joined::Mailed, "?lang=de", "register.html?lang=de&done=mailed", "Posteingang"),
+        (RegistrationResult::Made, "", "register.html?done=created", "Your account is ready"),
+        (RegistrationResult::Mailed, "", "register.html?done=mailed", "Check your inbox"),
+        (
+            RegistrationResult::Made,
+            "?lang=de",
+            "register.html?lang=de&done=created",
+            "Konto erstellt",
+        ),
+        (
+            RegistrationResult::Mailed,
+            "?lang=de",
+            "register.html?lang=de&done=mailed",
+            "Posteingang",
+        ),
     ] {
         let sent = render(joined, RegistrationRules::default(), &format!("{URI}{lang}")).await;
         let shown = page(RegistrationRules::default(), &format!("/auth/{}", sent.location())).await;

@@ -3,7 +3,7 @@
 use pia_identity::Violation;
 
 use super::*;
-use crate::testing::{Accounts, Shown, opened};
+use crate::testing::{Accounts, RenderedPage, opened};
 
 const LINK: &str = "/auth/reset-password.html?email=ada%2B1%40example.org&token=the%26token";
 const FORM: &str = "email=ada%2B1%40example.org&token=the%26token&password=the+new+words";
@@ -12,20 +12,20 @@ fn reception() -> AccountPages {
     crate::testing::reception(Arc::new(Accounts::default()))
 }
 
-async fn page(uri: &str) -> Shown {
-    Shown::from_response(show(Data::new(reception()), opened(uri)).await).await
+async fn page(uri: &str) -> RenderedPage {
+    RenderedPage::from_response(show(Data::new(reception()), opened(uri)).await).await
 }
 
-async fn filled_in(accounts: &Arc<Accounts>, form: &'static str) -> Shown {
+async fn filled_in(accounts: &Arc<Accounts>, form: &'static str) -> RenderedPage {
     let reception = crate::testing::reception(Arc::clone(accounts));
     let (request, body) = (crate::testing::sent("/auth/reset-password.html"), form.as_bytes());
-    Shown::from_response(
-        answer(&reception, (&request, Device::default()), Ok(Bytes::from_static(body))).await,
+    RenderedPage::from_response(
+        answer(&reception, (&request, SignInDevice::default()), Ok(Bytes::from_static(body))).await,
     )
     .await
 }
 
-async fn render(reset: PasswordReset) -> Shown {
+async fn render(reset: PasswordResetResult) -> RenderedPage {
     filled_in(&Arc::new(Accounts { reset, ..Accounts::default() }), FORM).await
 }
 
@@ -66,7 +66,7 @@ async fn the_new_password_reaches_the_desk() {
 
 #[actix_web::test]
 async fn a_link_that_is_spent_leads_to_a_new_one() {
-    let shown = render(PasswordReset::Invalid).await;
+    let shown = render(PasswordResetResult::Invalid).await;
 
     assert_eq!(shown.status, 400);
     assert!(shown.has("has expired") && shown.targets().contains(&"forgot-password.html"));
@@ -78,7 +78,7 @@ async fn a_weak_password_can_be_mended() {
     for field in ["password", "newPassword"] {
         let weak = Violation { field, code: "common", message: String::new() };
 
-        let shown = render(PasswordReset::Refused(vec![weak])).await;
+        let shown = render(PasswordResetResult::Refused(vec![weak])).await;
 
         assert_eq!(shown.status, 400);
         assert!(shown.has("<a href=\"#password\">This password is among the first"), "{field}");

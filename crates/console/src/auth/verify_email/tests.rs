@@ -1,19 +1,19 @@
 //! The page that confirms an address.
 
 use super::*;
-use crate::testing::{Accounts, Shown, opened, reception};
+use crate::testing::{Accounts, RenderedPage, opened, reception};
 
 const USER: &str = "01935a3c-0000-7000-8000-000000000001";
 const URI: &str = "/auth/verify-email.html";
 
-async fn page(query: &str) -> Shown {
-    Shown::from_response(show(opened(&format!("{URI}{query}"))).await).await
+async fn page(query: &str) -> RenderedPage {
+    RenderedPage::from_response(show(opened(&format!("{URI}{query}"))).await).await
 }
 
-async fn pressed(accounts: &Arc<Accounts>, form: String) -> Shown {
+async fn pressed(accounts: &Arc<Accounts>, form: String) -> RenderedPage {
     let reception = reception(Arc::clone(accounts));
     let request = crate::testing::sent(URI);
-    Shown::from_response(answer(&reception, &request, Ok(Bytes::from(form))).await).await
+    RenderedPage::from_response(answer(&reception, &request, Ok(Bytes::from(form))).await).await
 }
 
 #[actix_web::test]
@@ -51,7 +51,8 @@ async fn the_button_confirms_the_address() {
 
 #[actix_web::test]
 async fn a_spent_link_offers_another() {
-    let accounts = Arc::new(Accounts { verified: Verified::Invalid, ..Accounts::default() });
+    let accounts =
+        Arc::new(Accounts { verified: VerificationResult::Invalid, ..Accounts::default() });
 
     let shown = pressed(&accounts, format!("userId={USER}&token=the-token")).await;
 

@@ -4,10 +4,10 @@ use pia_kernel::{Clock as _, SystemClock};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::members::{at, text, with};
+use super::members::{pointer_or_null, text, with};
 
 /// Members of the request that a response repeats.
-const REPEATED: [&str; 10] = [
+const ECHOED_FIELDS: [&str; 10] = [
     "instructions",
     "max_output_tokens",
     "metadata",
@@ -26,7 +26,7 @@ pub(super) struct Echo(Map<String, Value>);
 
 impl Echo {
     pub(super) fn from_request(mut request: Map<String, Value>) -> Self {
-        let mut echo: Map<String, Value> = REPEATED
+        let mut echo: Map<String, Value> = ECHOED_FIELDS
             .iter()
             .map(|&name| (name.to_owned(), request.remove(name).unwrap_or(Value::Null)))
             .collect();
@@ -53,8 +53,8 @@ pub(super) struct Response {
     echo: Echo,
 }
 
-/// Reason why an answer has no end.
-const LENGTH: &str = "length";
+/// Reasons for an incomplete response.
+const FINISH_LENGTH: &str = "length";
 const FILTER: &str = "content_filter";
 
 impl Response {
@@ -87,7 +87,7 @@ impl Response {
     /// The response that has ended for this reason.
     pub(super) fn ended(&self, reason: &str, output: &[Value], usage: Option<&Value>) -> Value {
         let why = match reason {
-            LENGTH => "max_output_tokens",
+            FINISH_LENGTH => "max_output_tokens",
             FILTER => FILTER,
             _ => return self.object("completed", output, usage),
         };
@@ -96,18 +96,19 @@ impl Response {
     }
 
     /// The response of a whole chat completion.
-    pub(super) fn whole(&self, completion: &[u8]) -> serde_json::Result<Value> {
+    pub(super) fn complete_with(&self, completion: &[u8]) -> serde_json::Result<Value> {
         let completion: Value = serde_json::from_slice(completion)?;
-        let choice = at(&completion, "/choices/0");
+        let choice = pointer_or_null(&completion, "/choices/0");
         let mut output = Vec::new();
         let said = text(choice, "/message/content");
         if !said.is_empty() {
-            output.push(spoken(&new_id("msg"), said));
+            output.push(message_item(&new_id("msg"), said));
         }
-        for call in at(choice, "/message/tool_calls").as_array().into_iter().flatten() {
+        for call in pointer_or_null(choice, "/message/tool_calls").as_array().into_iter().flatten()
+        {
             let (name, arguments) =
                 (text(call, "/function/name"), text(call, "/function/arguments"));
-            output.push(called(&new_id("fc"), text(call, "/id"), name, arguments));
+            output.push(function_call_item(&new_id("fc"), text(call, "/id"), name, arguments));
         }
         let usage = completion.get("usage").filter(|it| !it.is_null());
         Ok(self.ended(text(choice, "/finish_reason"), &output, usage))
@@ -120,7 +121,7 @@ pub(super) fn new_id(kind: &str) -> String {
 }
 
 /// A message that is whole.
-pub(super) fn spoken(id: &str, said: &str) -> Value {
+pub(super) fn message_item(id: &str, said: &str) -> Value {
     json!({
         "id": id,
         "type": "message",
@@ -131,7 +132,7 @@ pub(super) fn spoken(id: &str, said: &str) -> Value {
 }
 
 /// A function call that is whole.
-pub(super) fn called(id: &str, call_id: &str, name: &str, arguments: &str) -> Value {
+pub(super) fn function_call_item(id: &str, call_id: &str, name: &str, arguments: &str) -> Value {
     json!({
         "id": id,
         "type": "function_call",
@@ -143,7 +144,7 @@ pub(super) fn called(id: &str, call_id: &str, name: &str, arguments: &str) -> Va
 }
 
 fn usage(told: &Value) -> Value {
-    let of = |pointer: &str| at(told, pointer).as_i64().unwrap_or(0);
+    let of = |pointer: &str| pointer_or_null(told, pointer).as_i64().unwrap_or(0);
     let (input, output) = (of("/prompt_tokens"), of("/completion_tokens"));
     let cached = of("/prompt_tokens_details/cached_tokens");
     let reasoning = of("/completion_tokens_details/reasoning_tokens");
@@ -163,7 +164,7 @@ mod tests {
     fn whole(completion: &Value) -> Value {
         let request = json!({ "model": "m", "metadata": { "a": "b" } });
         let echo = Echo::from_request(request.as_object().unwrap().clone());
-        Response::new(echo).whole(completion.to_string().as_bytes()).unwrap()
+        Response::new(echo).complete_with(completion.to_string().as_bytes()).unwrap()
     }
 
     #[test]

@@ -5,14 +5,15 @@ use pia_web::{ApiError, FieldError};
 use serde_json::{Map, Value, json};
 
 use super::answer::Echo;
-use super::members::{at, with};
+use super::members::{pointer_or_null, with};
 
 /// Members that are not supported here: nothing is stored, and nothing
 /// continues when nobody listens.
 const UNSUPPORTED: [&str; 4] = ["previous_response_id", "conversation", "prompt", "background"];
 
 /// Members with the same meaning in both shapes.
-const SAME: [&str; 5] = ["model", "temperature", "top_p", "parallel_tool_calls", "top_logprobs"];
+const SHARED_FIELDS: [&str; 5] =
+    ["model", "temperature", "top_p", "parallel_tool_calls", "top_logprobs"];
 
 /// A request that was read.
 pub(super) struct TranslatedRequest {
@@ -35,7 +36,7 @@ pub(super) fn parse(body: &[u8]) -> Result<TranslatedRequest, ApiError> {
             return Err(wrong(name, "unsupported", message));
         }
     }
-    let mut chat: Map<String, Value> = SAME
+    let mut chat: Map<String, Value> = SHARED_FIELDS
         .iter()
         .filter_map(|&name| Some((name.to_owned(), non_null(&request, name)?.clone())))
         .collect();
@@ -84,20 +85,20 @@ fn messages(request: &Map<String, Value>) -> Result<Vec<Value>, ApiError> {
 fn add(messages: &mut Vec<Value>, item: &Value) -> Result<(), &'static str> {
     match item.get("type").and_then(Value::as_str).unwrap_or("message") {
         "message" => {
-            let content = content(at(item, "/content"))?;
-            messages.push(json!({ "role": at(item, "/role"), "content": content }));
+            let content = content(pointer_or_null(item, "/content"))?;
+            messages.push(json!({ "role": pointer_or_null(item, "/role"), "content": content }));
         }
         "function_call" => {
             let call = json!({
-                "id": at(item, "/call_id"),
+                "id": pointer_or_null(item, "/call_id"),
                 "type": "function",
-                "function": { "name": at(item, "/name"), "arguments": at(item, "/arguments") },
+                "function": { "name": pointer_or_null(item, "/name"), "arguments": pointer_or_null(item, "/arguments") },
             });
             add_call(messages, call);
         }
         "function_call_output" => {
-            let content = content(at(item, "/output"))?;
-            let id = at(item, "/call_id");
+            let content = content(pointer_or_null(item, "/output"))?;
+            let id = pointer_or_null(item, "/call_id");
             messages.push(json!({ "role": "tool", "tool_call_id": id, "content": content }));
         }
         "reasoning" => {}
@@ -108,7 +109,7 @@ fn add(messages: &mut Vec<Value>, item: &Value) -> Result<(), &'static str> {
 
 /// Adds a call: calls of one answer stand in one message, behind its text.
 fn add_call(messages: &mut Vec<Value>, call: Value) {
-    let last = messages.last_mut().filter(|it| at(it, "/role") == "assistant");
+    let last = messages.last_mut().filter(|it| pointer_or_null(it, "/role") == "assistant");
     let Some(Value::Object(message)) = last else {
         messages.push(json!({ "role": "assistant", "content": null, "tool_calls": [call] }));
         return;
@@ -131,9 +132,9 @@ fn part(part: &Value) -> Result<Value, &'static str> {
     let of = |name: &str| part.get(name).filter(|it| !it.is_null()).cloned();
     match part.get("type").and_then(Value::as_str) {
         Some("input_text" | "output_text" | "text") => {
-            Ok(json!({ "type": "text", "text": at(part, "/text") }))
+            Ok(json!({ "type": "text", "text": pointer_or_null(part, "/text") }))
         }
-        Some("refusal") => Ok(json!({ "type": "text", "text": at(part, "/refusal") })),
+        Some("refusal") => Ok(json!({ "type": "text", "text": pointer_or_null(part, "/refusal") })),
         Some("input_image") => {
             let url = of("image_url").ok_or("Give a picture as `image_url`.")?;
             let image = json!({ "url": url });
@@ -160,7 +161,7 @@ fn part(part: &Value) -> Result<Value, &'static str> {
 fn tools(tools: &Value) -> Value {
     let Value::Array(tools) = tools else { return tools.clone() };
     let nested = |tool: &Value| match tool {
-        Value::Object(members) if at(tool, "/type") == "function" => {
+        Value::Object(members) if pointer_or_null(tool, "/type") == "function" => {
             let mut function = members.clone();
             function.remove("type");
             json!({ "type": "function", "function": function })
@@ -171,8 +172,8 @@ fn tools(tools: &Value) -> Value {
 }
 
 fn choice(choice: &Value) -> Value {
-    if at(choice, "/type") == "function" {
-        let name = at(choice, "/name");
+    if pointer_or_null(choice, "/type") == "function" {
+        let name = pointer_or_null(choice, "/name");
         return json!({ "type": "function", "function": { "name": name } });
     }
     choice.clone()

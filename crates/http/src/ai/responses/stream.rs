@@ -3,13 +3,13 @@
 use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};
 
-use super::answer::{Response, called, new_id, spoken};
-use super::members::{at, text, with};
+use super::answer::{Response, function_call_item, message_item, new_id};
+use super::members::{pointer_or_null, text, with};
 
 /// Puts the chunks of a chat completion into the events of a response.
 pub(super) struct Events {
     response: Response,
-    /// Outcome of an event that is not whole yet.
+    /// Received bytes of an event that is still incomplete.
     rest: BytesMut,
     written: BytesMut,
     /// The number of the next event.
@@ -22,7 +22,7 @@ pub(super) struct Events {
 
 #[derive(PartialEq, Eq)]
 enum Phase {
-    Unbegun,
+    NotStarted,
     Answering,
     Over,
 }
@@ -50,7 +50,7 @@ impl Events {
             items: Vec::new(),
             usage: None,
             reason: String::new(),
-            phase: Phase::Unbegun,
+            phase: Phase::NotStarted,
         }
     }
 
@@ -70,28 +70,28 @@ impl Events {
 
     fn chunk(&mut self, chunk: &Value) {
         self.begin();
-        let error = at(chunk, "/error");
+        let error = pointer_or_null(chunk, "/error");
         if !error.is_null() {
             return self.fail(error);
         }
         if let Some(usage) = chunk.get("usage").filter(|it| it.is_object()) {
             self.usage = Some(usage.clone());
         }
-        let choice = at(chunk, "/choices/0");
+        let choice = pointer_or_null(chunk, "/choices/0");
         let said = text(choice, "/delta/content");
         if !said.is_empty() {
-            self.say(said);
+            self.add_text(said);
         }
-        for call in at(choice, "/delta/tool_calls").as_array().into_iter().flatten() {
+        for call in pointer_or_null(choice, "/delta/tool_calls").as_array().into_iter().flatten() {
             self.call(call);
         }
-        if let Some(reason) = at(choice, "/finish_reason").as_str() {
+        if let Some(reason) = pointer_or_null(choice, "/finish_reason").as_str() {
             reason.clone_into(&mut self.reason);
         }
     }
 
     fn begin(&mut self) {
-        if self.phase != Phase::Unbegun {
+        if self.phase != Phase::NotStarted {
             return;
         }
         self.phase = Phase::Answering;
@@ -101,7 +101,7 @@ impl Events {
         }
     }
 
-    fn say(&mut self, text: &str) {
+    fn add_text(&mut self, text: &str) {
         let message = |it: &Item| matches!(it.kind, OutputItemKind::Message);
         let at = if let Some(at) = self.items.iter().position(message) {
             at
@@ -123,7 +123,7 @@ impl Events {
     }
 
     fn call(&mut self, delta: &Value) {
-        let index = at(delta, "/index").as_u64().unwrap_or(0);
+        let index = pointer_or_null(delta, "/index").as_u64().unwrap_or(0);
         let same =
             |it: &Item| matches!(it.kind, OutputItemKind::Call { index: own, .. } if own == index);
         let at = self.items.iter().position(same).unwrap_or_else(|| {
@@ -165,7 +165,7 @@ impl Events {
         }
         let output: Vec<_> = self.items.iter().map(Item::whole).collect();
         let response = self.response.ended(&self.reason, &output, self.usage.as_ref());
-        let event = if at(&response, "/status") == "incomplete" {
+        let event = if pointer_or_null(&response, "/status") == "incomplete" {
             "response.incomplete"
         } else {
             "response.completed"
@@ -177,13 +177,13 @@ impl Events {
         let Some(item) = self.items.get(number) else { return };
         let (whole, text) = (item.whole(), item.text.clone());
         if matches!(item.kind, OutputItemKind::Message) {
-            let part = at(&whole, "/content/0").clone();
+            let part = pointer_or_null(&whole, "/content/0").clone();
             let done = json!({ "content_index": 0, "text": text, "logprobs": [] });
             self.write_of(number, "response.output_text.done", done);
             let done = json!({ "content_index": 0, "part": part });
             self.write_of(number, "response.content_part.done", done);
         } else {
-            let done = json!({ "name": at(&whole, "/name"), "arguments": text });
+            let done = json!({ "name": pointer_or_null(&whole, "/name"), "arguments": text });
             self.write_of(number, "response.function_call_arguments.done", done);
         }
         self.write("response.output_item.done", json!({ "output_index": number, "item": whole }));
@@ -193,7 +193,7 @@ impl Events {
         self.phase = Phase::Over;
         let output: Vec<_> = self.items.iter().map(Item::whole).collect();
         let response = self.response.object("failed", &output, self.usage.as_ref());
-        let error = json!({ "code": at(error, "/code"), "message": at(error, "/message") });
+        let error = json!({ "code": pointer_or_null(error, "/code"), "message": pointer_or_null(error, "/message") });
         self.write("response.failed", json!({ "response": with(response, "error", error) }));
     }
 
@@ -218,9 +218,9 @@ impl Events {
 impl Item {
     fn whole(&self) -> Value {
         match &self.kind {
-            OutputItemKind::Message => spoken(&self.id, &self.text),
+            OutputItemKind::Message => message_item(&self.id, &self.text),
             OutputItemKind::Call { call_id, name, .. } => {
-                called(&self.id, call_id, name, &self.text)
+                function_call_item(&self.id, call_id, name, &self.text)
             }
         }
     }

@@ -6,26 +6,26 @@ use std::mem;
 use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipWriter};
 
-use super::encoder::{Encoder, Pieces, Rows};
+use super::encoder::{Encoder, OutputBuffer, Rows};
 use super::manifest::Manifest;
 
 /// A ZIP with a file for each kind of data, and the manifest last: an archive
 /// that was cut has neither that nor a directory.
 pub(super) struct Archive {
     /// Nothing once it is finished.
-    zip: Option<ZipWriter<StreamWriter<Pieces>>>,
-    pieces: Pieces,
+    zip: Option<ZipWriter<StreamWriter<OutputBuffer>>>,
+    pieces: OutputBuffer,
     rows: Rows,
 }
 
 impl Archive {
     pub(super) fn new() -> Self {
-        let pieces = Pieces::default();
+        let pieces = OutputBuffer::default();
         let zip = Some(ZipWriter::new_stream(pieces.clone()));
         Self { zip, pieces, rows: Rows::default() }
     }
 
-    fn zip(&mut self) -> io::Result<&mut ZipWriter<StreamWriter<Pieces>>> {
+    fn zip(&mut self) -> io::Result<&mut ZipWriter<StreamWriter<OutputBuffer>>> {
         self.zip.as_mut().ok_or_else(|| io::Error::other("the archive has ended"))
     }
 
@@ -65,7 +65,7 @@ impl Encoder for Archive {
         Ok(())
     }
 
-    fn pieces(&self) -> &Pieces {
+    fn output(&self) -> &OutputBuffer {
         &self.pieces
     }
 }

@@ -1,7 +1,7 @@
 //! `POST /auth/account/delete`: leaving for good.
 
 use actix_web::web::{Data, Json};
-use pia_identity::Farewell;
+use pia_identity::DeletionRequest;
 use pia_kernel::Secret;
 use pia_web::{ApiError, Body, Caller};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub(crate) async fn delete(
         (None, None) => None,
         (code, recovery_code) => Some(factor_answer(code, recovery_code)?),
     };
-    let farewell = Farewell { confirm, password, factor };
+    let farewell = DeletionRequest { confirm, password, factor };
     let delete = async move { deletion.delete(standing, farewell).await };
     api.runner.run(delete).await?;
     Ok(Json(DeleteResponse { deleted: true }))

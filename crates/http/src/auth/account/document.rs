@@ -3,19 +3,19 @@
 use std::io::{self, Write};
 use std::mem;
 
-use super::encoder::{Encoder, Pieces, Rows};
+use super::encoder::{Encoder, OutputBuffer, Rows};
 use super::manifest::Manifest;
 
 /// `{ "data": { kind: rows, … }, "manifest": … }`
 pub(super) struct Document {
-    pieces: Pieces,
+    pieces: OutputBuffer,
     begun: bool,
     rows: Rows,
 }
 
 impl Document {
     pub(super) fn new() -> Self {
-        Self { pieces: Pieces::default(), begun: false, rows: Rows::default() }
+        Self { pieces: OutputBuffer::default(), begun: false, rows: Rows::default() }
     }
 }
 
@@ -40,7 +40,7 @@ impl Encoder for Document {
         self.pieces.write_all(b"}\n")
     }
 
-    fn pieces(&self) -> &Pieces {
+    fn output(&self) -> &OutputBuffer {
         &self.pieces
     }
 }

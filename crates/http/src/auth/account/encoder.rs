@@ -19,14 +19,14 @@ pub(super) trait Encoder: Send {
     /// Ends the whole.
     fn finish(&mut self, manifest: &Manifest) -> io::Result<()>;
     /// Returns the bytes encoded since the last call.
-    fn pieces(&self) -> &Pieces;
+    fn output(&self) -> &OutputBuffer;
 }
 
 /// Bytes that are encoded and not sent yet.
 #[derive(Clone, Default)]
-pub(super) struct Pieces(Arc<Mutex<Vec<u8>>>);
+pub(super) struct OutputBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Pieces {
+impl OutputBuffer {
     /// Returns the number of bytes.
     pub(super) fn len(&self) -> usize {
         self.lock().len()
@@ -43,7 +43,7 @@ impl Pieces {
     }
 }
 
-impl Write for Pieces {
+impl Write for OutputBuffer {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.lock().extend_from_slice(buf);
         Ok(buf.len())

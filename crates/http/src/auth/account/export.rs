@@ -11,7 +11,7 @@ use pia_web::{ApiError, Caller};
 use super::archive::Archive;
 use super::document::Document;
 use super::encoder::Encoder;
-use super::telling::tell;
+use super::export_writer::write_export;
 use crate::Api;
 
 /// Whatever only looks (`HEAD`) is told what it would get, and takes nothing
@@ -34,12 +34,12 @@ pub(crate) async fn export(
     let (exports, user) = (api.export.clone(), caller.0.user);
     let begin = async move { exports.begin(user).await };
     let begun = api.runner.run(begin).await?;
-    let body = api.runner.feed(|feed| tell(begun, encoder, feed));
+    let body = api.runner.stream_body(|feed| write_export(begun, encoder, feed));
     Ok(answer.streaming(body))
 }
 
-/// Returns whether JSON is named, and no archive: who takes anything gets the
-/// archive.
+/// Returns whether JSON is accepted by name and the archive is not; a client
+/// that accepts anything gets the archive.
 fn asks_for_json(request: &HttpRequest) -> bool {
     let accepted = request.headers().get_all(ACCEPT).filter_map(|it| it.to_str().ok());
     let kinds: Vec<String> = accepted
@@ -51,7 +51,7 @@ fn asks_for_json(request: &HttpRequest) -> bool {
     named("application/json") && !named("application/zip")
 }
 
-/// Returns whether a range is named only to say that it is not wanted: `;q=0`.
+/// Returns whether a media range is listed only to be excluded: `;q=0`.
 fn refused(range: &str) -> bool {
     range.split(';').skip(1).any(|it| {
         let weight = it.trim().to_ascii_lowercase();

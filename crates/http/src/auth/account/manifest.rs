@@ -1,6 +1,6 @@
 //! Manifest of an export.
 
-use pia_identity::BegunExport;
+use pia_identity::StartedExport;
 use pia_kernel::Timestamp;
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ struct LeftOut {
 
 impl Manifest {
     /// Of an export with so many rows of each kind.
-    pub(super) fn new(export: &BegunExport, rows: &[(&str, u64)]) -> Self {
+    pub(super) fn new(export: &StartedExport, rows: &[(&str, u64)]) -> Self {
         let files =
             rows.iter().map(|(section, rows)| File { name: Self::file(section), rows: *rows });
         let left_out = export.inventory.left_out.iter();

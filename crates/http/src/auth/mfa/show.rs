@@ -11,7 +11,7 @@ use crate::Api;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FactorsResponse {
-    /// True if signing in with a password asks for a code.
+    /// True if signing in with a password requires a code.
     totp_enabled: bool,
     /// The recovery codes that are left; 0 where no code is asked for.
     recovery_codes_left: u32,

@@ -22,25 +22,25 @@ const VERIFIER_SECONDS: u32 = 120;
 const HOST_ONLY: &str = "__Host-";
 
 /// Query of a browser that was redirected to the server's address.
-const SENT: &str = "sent=home";
+const REDIRECTED_MARKER: &str = "sent=home";
 
 /// Public addresses under which browsers reach this server, known from the
 /// settings and never from a request.
 #[derive(Debug, Clone)]
-pub struct Browsers {
+pub struct BrowserRedirects {
     /// Base URL of this server.
     home: String,
     /// The host of that, with its port unless that is the usual one.
     host: String,
     /// The path before every route, as browsers see it.
     base: String,
-    /// True if they come over TLS.
+    /// True if browsers connect over TLS.
     secure: bool,
 }
 
-impl Browsers {
+impl BrowserRedirects {
     /// Those that know the server by this address.
-    pub fn at(public_url: &str) -> Self {
+    pub fn from_public_url(public_url: &str) -> Self {
         let rest = public_url.split_once("://").map_or(public_url, |(_, rest)| rest);
         let base = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default();
         let host = rest.strip_suffix(base).unwrap_or(rest);
@@ -64,11 +64,16 @@ impl Browsers {
         let called = header.or_else(|| request.uri().authority().map(Authority::as_str))?;
         let called = without_usual_port(called, self.secure);
         let query = request.query_string();
-        if called.eq_ignore_ascii_case(&self.host) || query.split('&').any(|it| it == SENT) {
+        if called.eq_ignore_ascii_case(&self.host)
+            || query.split('&').any(|it| it == REDIRECTED_MARKER)
+        {
             return None;
         }
         let and = if query.is_empty() { "" } else { "&" };
-        Some(redirect(&format!("{}{}?{query}{and}{SENT}", self.home, request.path()), None))
+        Some(redirect(
+            &format!("{}{}?{query}{and}{REDIRECTED_MARKER}", self.home, request.path()),
+            None,
+        ))
     }
 
     /// Returns what the browser was given when its sign-in began.
@@ -81,19 +86,23 @@ impl Browsers {
     }
 
     /// Sends a browser to its provider.
-    pub(super) fn depart(&self, url: &str, browser: &Secret<String>) -> HttpResponse {
+    pub(super) fn redirect_to_provider(&self, url: &str, browser: &Secret<String>) -> HttpResponse {
         redirect(url, Some(self.cookie(BROWSER, browser, "/auth", BROWSER_SECONDS)))
     }
 
     /// Sends a browser to where its sign-in leads. Not `Strict`: it comes from
     /// elsewhere.
-    pub(super) fn arrive(&self, url: &str, verifier: Option<&Secret<String>>) -> HttpResponse {
+    pub(super) fn redirect_to_target(
+        &self,
+        url: &str,
+        verifier: Option<&Secret<String>>,
+    ) -> HttpResponse {
         redirect(url, verifier.map(|it| self.cookie(VERIFIER, it, "/", VERIFIER_SECONDS)))
     }
 
     /// Tells whoever waits that a sign-in came to nothing, or else the browser
     /// itself: by a page, if it reads pages.
-    pub(super) fn fail(
+    pub(super) fn report_failure(
         &self,
         request: &HttpRequest,
         back: Option<ReturnState>,
@@ -158,10 +167,10 @@ mod tests {
 
     #[test]
     fn a_cookie_is_for_this_host_alone_and_over_tls_where_that_is_spoken() {
-        let under =
-            Browsers::at("https://corp.example/pia").depart("https://id.example", &secret());
-        let plain =
-            Browsers::at("http://127.0.0.1:8080/pia").depart("https://id.example", &secret());
+        let under = BrowserRedirects::from_public_url("https://corp.example/pia")
+            .redirect_to_provider("https://id.example", &secret());
+        let plain = BrowserRedirects::from_public_url("http://127.0.0.1:8080/pia")
+            .redirect_to_provider("https://id.example", &secret());
 
         assert_eq!(
             cookie(&under),
@@ -178,7 +187,8 @@ mod tests {
         let sent = |host: &str, query: &str| {
             let request = TestRequest::with_uri(&format!("/auth/login{query}"));
             let request = request.insert_header((HOST, host)).to_http_request();
-            let answer = Browsers::at("https://corp.example/pia").send_home(&request)?;
+            let answer = BrowserRedirects::from_public_url("https://corp.example/pia")
+                .send_home(&request)?;
             Some(answer.headers().get(LOCATION).unwrap().to_str().unwrap().to_owned())
         };
 
@@ -197,7 +207,8 @@ mod tests {
 
     #[test]
     fn what_redeems_a_code_is_for_every_page() {
-        let response = Browsers::at("https://pia.example").arrive("/admin", Some(&secret()));
+        let response = BrowserRedirects::from_public_url("https://pia.example")
+            .redirect_to_target("/admin", Some(&secret()));
 
         assert_eq!(
             cookie(&response),
@@ -209,7 +220,7 @@ mod tests {
     fn a_browser_is_known_by_its_cookie_among_others() {
         let known_at = |url: &str, cookies: &str| {
             let request = TestRequest::default().insert_header((COOKIE, cookies));
-            Browsers::at(url)
+            BrowserRedirects::from_public_url(url)
                 .browser_secret(&request.to_http_request())
                 .map(|it| it.expose().clone())
         };

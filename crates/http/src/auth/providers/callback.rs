@@ -3,37 +3,41 @@
 use actix_web::http::Method;
 use actix_web::web::{Data, Json};
 use actix_web::{Either, HttpRequest, HttpResponse};
-use pia_identity::{Arrived, ProviderAnswer};
+use pia_identity::{CallbackOutcome, ProviderCallback};
 use pia_kernel::{Secret, Unavailable};
 use pia_web::{ApiError, FromDevice, Gates};
 use utoipa::ToSchema;
 
 use super::parameters::Parameters;
 use crate::Api;
-use crate::auth::TokenEnvelope;
+use crate::auth::SignInResponse;
 
 pub(crate) async fn callback(
     api: Data<Api>,
     gates: Data<Gates>,
     FromDevice(device): FromDevice,
     request: HttpRequest,
-) -> Result<Either<HttpResponse, Json<TokenEnvelope>>, ApiError> {
+) -> Result<Either<HttpResponse, Json<SignInResponse>>, ApiError> {
     let answer = match CallbackQuery::from_request(&request) {
         Ok(query) => query.into(),
-        Err(refusal) => return api.browsers.fail(&request, None, refusal).map(Either::Left),
+        Err(refusal) => {
+            return api.browsers.report_failure(&request, None, refusal).map(Either::Left);
+        }
     };
     let browser = api.browsers.browser_secret(&request);
     let sign_in = api.provider_sign_in.clone();
     let finish = async move { Ok::<_, Unavailable>(sign_in.finish(answer, browser, device).await) };
     match api.runner.run(finish).await? {
-        Ok(Arrived::Onward { url, verifier }) => {
-            Ok(Either::Left(api.browsers.arrive(&url, verifier.as_ref())))
+        Ok(CallbackOutcome::Onward { url, verifier }) => {
+            Ok(Either::Left(api.browsers.redirect_to_target(&url, verifier.as_ref())))
         }
-        Ok(Arrived::Here(signed_in)) => {
+        Ok(CallbackOutcome::Here(signed_in)) => {
             let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
-            Ok(Either::Right(Json(TokenEnvelope::new(signed_in, owes))))
+            Ok(Either::Right(Json(SignInResponse::new(signed_in, owes))))
         }
-        Err(err) => api.browsers.fail(&request, err.back, err.why.into()).map(Either::Left),
+        Err(err) => {
+            api.browsers.report_failure(&request, err.back, err.why.into()).map(Either::Left)
+        }
     }
 }
 
@@ -45,7 +49,7 @@ pub(crate) struct CallbackQuery {
     state: Option<String>,
     /// Authorisation code.
     code: Option<String>,
-    /// Reason why nobody is signed in.
+    /// Reason why the sign-in failed.
     error: Option<String>,
     /// Issuer of the provider (RFC 9207).
     iss: Option<String>,
@@ -59,15 +63,15 @@ impl CallbackQuery {
         }
         let parameters = Parameters::from_request(request)?;
         Ok(Self {
-            state: parameters.one("state")?,
-            code: parameters.one("code")?,
-            error: parameters.one("error")?,
-            iss: parameters.one("iss")?,
+            state: parameters.single("state")?,
+            code: parameters.single("code")?,
+            error: parameters.single("error")?,
+            iss: parameters.single("iss")?,
         })
     }
 }
 
-impl From<CallbackQuery> for ProviderAnswer {
+impl From<CallbackQuery> for ProviderCallback {
     fn from(query: CallbackQuery) -> Self {
         Self {
             state: query.state.map(Secret::new),

@@ -2,7 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use pia_identity::{BeginError, ProviderWish};
+use pia_identity::{ProviderSignInRequest, StartSessionError};
 use pia_kernel::Unavailable;
 use pia_web::ApiError;
 use utoipa::ToSchema;
@@ -16,16 +16,18 @@ pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpRe
     }
     let wish = match LoginQuery::from_request(&request) {
         Ok(query) => query.into(),
-        Err(refusal) => return api.browsers.fail(&request, None, refusal),
+        Err(refusal) => return api.browsers.report_failure(&request, None, refusal),
     };
     let browser = api.browsers.browser_secret(&request);
     let sign_in = api.provider_sign_in.clone();
     // That it failed is told in more than one way, so it is no failure here.
     let begin = async move { Ok::<_, Unavailable>(sign_in.begin(wish, browser).await) };
     match api.runner.run(begin).await? {
-        Ok(begun) => Ok(api.browsers.depart(&begun.url, &begun.browser)),
-        Err(BeginError::Failed(err)) => api.browsers.fail(&request, err.back, err.why.into()),
-        Err(err) => api.browsers.fail(&request, None, err.into()),
+        Ok(begun) => Ok(api.browsers.redirect_to_provider(&begun.url, &begun.browser)),
+        Err(StartSessionError::Failed(err)) => {
+            api.browsers.report_failure(&request, err.back, err.why.into())
+        }
+        Err(err) => api.browsers.report_failure(&request, None, err.into()),
     }
 }
 
@@ -50,16 +52,16 @@ impl LoginQuery {
     fn from_request(request: &HttpRequest) -> Result<Self, ApiError> {
         let parameters = Parameters::from_request(request)?;
         Ok(Self {
-            provider: parameters.one("provider")?,
-            redirect_uri: parameters.one("redirect_uri")?,
-            code_challenge: parameters.one("code_challenge")?,
-            code_challenge_method: parameters.one("code_challenge_method")?,
-            state: parameters.one("state")?,
+            provider: parameters.single("provider")?,
+            redirect_uri: parameters.single("redirect_uri")?,
+            code_challenge: parameters.single("code_challenge")?,
+            code_challenge_method: parameters.single("code_challenge_method")?,
+            state: parameters.single("state")?,
         })
     }
 }
 
-impl From<LoginQuery> for ProviderWish {
+impl From<LoginQuery> for ProviderSignInRequest {
     fn from(query: LoginQuery) -> Self {
         Self {
             provider: query.provider,

@@ -16,7 +16,7 @@ impl Parameters {
         }
     }
 
-    pub(super) fn one(&self, name: &str) -> Result<Option<String>, ApiError> {
+    pub(super) fn single(&self, name: &str) -> Result<Option<String>, ApiError> {
         let mut given = self.0.iter().filter(|(it, _)| it == name);
         match (given.next(), given.next()) {
             (first, None) => Ok(first.map(|(_, value)| value.clone())),

@@ -7,9 +7,9 @@ use pia_kernel::Secret;
 use pia_web::{ApiError, FromDevice, Gates, RawBody};
 use utoipa::ToSchema;
 
-use super::shown_code::ShownCode;
+use super::presented_code::PresentedCode;
 use crate::Api;
-use crate::auth::TokenEnvelope;
+use crate::auth::SignInResponse;
 
 /// A one-time code and what redeems it.
 #[derive(ToSchema)]
@@ -32,9 +32,9 @@ pub(crate) async fn token(
     FromDevice(device): FromDevice,
     request: HttpRequest,
     body: RawBody,
-) -> Result<Json<TokenEnvelope>, ApiError> {
+) -> Result<Json<SignInResponse>, ApiError> {
     RawBody::expect_json(&request)?;
-    let ShownCode { codes, verifier } = ShownCode::parse(&body)?;
+    let PresentedCode { codes, verifier } = PresentedCode::parse(&body)?;
     let sign_in = api.provider_sign_in.clone();
     let redeem = async move {
         let Some((code, others)) = codes.split_first() else {
@@ -42,20 +42,20 @@ pub(crate) async fn token(
         };
         for burned in others {
             if let Err(away @ RedeemError::Unavailable(_)) =
-                sign_in.redeem(burned, &nothing(), device.clone()).await
+                sign_in.redeem(burned, &empty_verifier(), device.clone()).await
             {
                 return Err(away);
             }
         }
-        let verifier = verifier.filter(|_| others.is_empty()).unwrap_or_else(nothing);
+        let verifier = verifier.filter(|_| others.is_empty()).unwrap_or_else(empty_verifier);
         sign_in.redeem(code, &verifier, device).await
     };
     let signed_in = api.runner.run(redeem).await?;
     let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
-    Ok(Json(TokenEnvelope::new(signed_in, owes)))
+    Ok(Json(SignInResponse::new(signed_in, owes)))
 }
 
 /// Returns a verifier that answers no challenge.
-fn nothing() -> Secret<String> {
+fn empty_verifier() -> Secret<String> {
     Secret::new(String::new())
 }

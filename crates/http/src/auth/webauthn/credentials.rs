@@ -24,7 +24,7 @@ pub(crate) struct PasskeyItem {
     name: String,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// Time at which it signed its owner in last; absent before it has.
+    /// Time of the last sign-in with the passkey; absent before the first.
     #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     last_used_at: Option<Timestamp>,
@@ -96,7 +96,7 @@ pub(crate) async fn remove_passkey(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (passkeys, claim) = (api.passkeys.clone(), caller.claim());
+    let (passkeys, claim) = (api.passkeys.clone(), caller.session_ref());
     let remove = async move { passkeys.remove(claim, PasskeyId(id)).await };
     api.runner.run(remove).await?;
     Ok(Json(Done::success()))

@@ -8,9 +8,9 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::AskedResponse;
-use super::asked::answered;
+use super::challenge::require_answer;
 use crate::Api;
-use crate::auth::TokenEnvelope;
+use crate::auth::SignInResponse;
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -34,11 +34,11 @@ pub(crate) async fn complete_login(
     gates: Data<Gates>,
     FromDevice(device): FromDevice,
     Body(request): Body<PasskeyLoginRequest>,
-) -> Result<Json<TokenEnvelope>, ApiError> {
-    let (token, answer) = answered(request.challenge_token, request.credential.as_ref())?;
+) -> Result<Json<SignInResponse>, ApiError> {
+    let (token, answer) = require_answer(request.challenge_token, request.credential.as_ref())?;
     let sign_in = api.passkey_sign_in.clone();
     let login = async move { sign_in.sign_in(&token, &answer, device).await };
     let signed_in = api.runner.run(login).await?;
     let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
-    Ok(Json(TokenEnvelope::new(signed_in, owes)))
+    Ok(Json(SignInResponse::new(signed_in, owes)))
 }

@@ -22,7 +22,7 @@ fn a_group_that_says_nothing_has_the_default_quotas_and_no_limits() {
         Quota::ALL.map(|it| settings.quota(it)),
         [Some(5), Some(100), Some(50 * 1024 * 1024), Some(5_000_000), Some(50), None]
     );
-    assert_eq!(settings.credits, Credits::default());
+    assert_eq!(settings.credits, SpendingLimits::default());
 }
 
 #[test]
@@ -44,7 +44,14 @@ fn each_limit_has_a_place_of_its_own() {
 
     assert_eq!(
         credits,
-        Credits { hourly: 1, daily: 2, weekly: 3, group_daily: 4, group_weekly: 5, pool: false }
+        SpendingLimits {
+            hourly: 1,
+            daily: 2,
+            weekly: 3,
+            group_daily: 4,
+            group_weekly: 5,
+            pool: false
+        }
     );
     assert_eq!(CreditLimit::ALL.map(|it| credits.amount(it)), [1, 2, 3, 4, 5]);
     assert_eq!(cleared.credits.daily, 0);

@@ -304,7 +304,7 @@ fn keys(from: &mut Section<'_>, effect: Effect) -> Option<Vec<Secret<String>>> {
     }
     let mut keys: Vec<Secret<String>> = Vec::new();
     for ApiKey(key) in one.into_iter().chain(more) {
-        if !key.expose().is_empty() && !keys.iter().any(|it| it.is(key.expose())) {
+        if !key.expose().is_empty() && !keys.iter().any(|it| it.ct_eq(key.expose())) {
             keys.push(key);
         }
     }

@@ -4,7 +4,7 @@ use pia_assistant::{Addresses, Mode, ProviderType, Rates, Target};
 
 use super::*;
 
-/// Which model serves a mode, where, and with which key.
+/// Sets the model that serves a mode: address, name and key.
 fn model(operator: &Operator, mode: Mode) -> Option<[String; 3]> {
     let target = operator.read().ai.catalogue.serving(Some(mode))?;
     let key = target.keys.first().map(|it| it.expose().clone()).unwrap_or_default();

@@ -1,7 +1,8 @@
 //! The entries of `Ai:Providers`.
 
 use pia_assistant::{
-    Addresses, Catalogue, Protection, ProviderType, Rates, ReasoningEffort, SearchDepth, Target,
+    Addresses, ModelCatalogue, Protection, ProviderType, Rates, ReasoningEffort, SearchDepth,
+    Target,
 };
 
 use super::*;
@@ -9,7 +10,7 @@ use super::*;
 /// An entry that needs nothing else.
 const FIRST: [&str; 3] =
     ["Ai:Providers:0:Id=main", "Ai:Providers:0:Model=gpt-5", "Ai:Providers:0:ApiKey=k"];
-/// What searches the web.
+/// Settings of a search provider.
 const SEARCH: [&str; 4] = [
     "Ai:Providers:1:Id=web",
     "Ai:Providers:1:ProviderType=Linkup",
@@ -25,7 +26,7 @@ fn entry(operator: &Operator, id: &str) -> Target {
     Target::clone(operator.read().ai.catalogue.entry(id).unwrap())
 }
 
-fn ids(catalogue: &Catalogue) -> Vec<&str> {
+fn ids(catalogue: &ModelCatalogue) -> Vec<&str> {
     catalogue.entries.iter().filter_map(|it| it.id.as_deref()).collect()
 }
 
@@ -44,7 +45,7 @@ fn an_entry_needs_little() {
     assert_eq!((target.id.as_deref(), target.name.as_deref()), (Some("main"), Some("main")));
     assert_eq!(target.provider, ProviderType::OpenAi);
     assert_eq!((&*target.endpoint, &*target.model), ("https://api.openai.com/v1", "gpt-5"));
-    assert!(target.keys[0].is("k"));
+    assert!(target.keys[0].ct_eq("k"));
     assert!(target.vision && !target.web_search && !target.takes_reasoning_effort);
     assert_eq!((target.reasoning_effort, target.rates), (None, Rates::default()));
     assert!(operator.notices().is_empty());
@@ -139,7 +140,7 @@ fn an_entry_may_say_everything_in_a_file() {
     let catalogue = operator.read().ai.catalogue;
     let search = catalogue.search("web").unwrap();
     assert_eq!((&*search.endpoint, search.depth), ("https://api.linkup.so/v1", SearchDepth::Fast));
-    assert!(search.keys[0].is("s") && operator.notices().is_empty());
+    assert!(search.keys[0].ct_eq("s") && operator.notices().is_empty());
 }
 
 #[test]
@@ -153,7 +154,7 @@ fn the_environment_names_entries_by_their_number() {
     let target = entry(&operator, "main");
 
     assert_eq!((&*target.model, target.rates.output), ("m", 7000));
-    assert!(target.keys[0].is("k"));
+    assert!(target.keys[0].ct_eq("k"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What stands behind the program's name.
+//! Tests of the arguments after the program's name.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What overrides what, and what a source may look like.
+//! Tests of the precedence of sources, and of their forms.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What is taken all the same, with a word to the operator.
+//! Tests of settings that are accepted with a notice.
 
 use super::*;
 

@@ -22,7 +22,7 @@ fn a_provider_is_on_once_it_has_a_client_id() {
     let microsoft = provider(&operator, Provider::Microsoft).unwrap();
 
     assert_eq!((google.client_id.as_str(), google.issuer), ("google-id", IssuerRule::Exact));
-    assert!(google.client_secret.is_some_and(|it| it.is("google-secret")));
+    assert!(google.client_secret.is_some_and(|it| it.ct_eq("google-secret")));
     assert_eq!(google.authority, "https://accounts.google.com");
     assert_eq!(google.scopes, ["openid", "email", "profile"]);
     assert_eq!(microsoft.authority, "https://login.microsoftonline.com/common/v2.0");

@@ -8,7 +8,8 @@ use super::*;
 
 const HANDBOOK: &str = include_str!("../../../../../docs/OPERATING.md");
 
-/// What needs to be there so that every setting is: an entry of the catalogue.
+/// Returns an operator for whom every setting exists: with an entry of the
+/// catalogue.
 fn operator() -> Operator {
     Operator::production().arguments(&["Ai:Providers:0:Id=a", "Ai:Providers:0:Model=m"])
 }
@@ -60,7 +61,7 @@ fn the_handbook_says_how_the_variable_is_called() {
     }
 }
 
-/// Where the handbook says a default in so many letters, it is that.
+/// Checks the defaults that the handbook states in so many letters.
 #[test]
 fn the_handbook_says_what_the_defaults_are() {
     let config = operator().read();

@@ -44,8 +44,8 @@ fn what_needs_a_restart_is_told_once_until_it_is_taken_back() {
     let back = config.reload(&operator.sources).unwrap();
 
     assert_eq!(changed.restart_only, ["Jwt:Issuer"]);
-    assert_eq!(again, Changes::default());
-    assert_eq!(back, Changes::default());
+    assert_eq!(again, SettingChanges::default());
+    assert_eq!(back, SettingChanges::default());
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn another_spelling_of_the_same_value_is_no_change() {
         .argument("OpenApi:Enabled=FALSE")
         .argument(&format!("Encryption:MasterKey={}", MASTER_KEY.to_uppercase()));
 
-    assert_eq!(config.reload(&operator.sources).unwrap(), Changes::default());
+    assert_eq!(config.reload(&operator.sources).unwrap(), SettingChanges::default());
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! What each section makes of its settings.
+//! Tests of the sections of settings.
 
 use std::time::Duration;
 
 use pia_assistant::Weeks;
 use pia_identity::RegistrationPolicy;
-use pia_storage::{Provider, Synchronous, Target};
+use pia_storage::{DatabaseKind, DatabaseTarget, Synchronous};
 
 use super::*;
 
@@ -16,12 +16,12 @@ fn fault(setting: &str) -> String {
     faults.into_iter().next().unwrap()
 }
 
-fn sqlite(text: &str) -> Target {
-    Target::parse(Provider::Sqlite, text).unwrap()
+fn sqlite(text: &str) -> DatabaseTarget {
+    DatabaseTarget::parse(DatabaseKind::Sqlite, text).unwrap()
 }
 
-fn postgres(text: &str) -> Target {
-    Target::parse(Provider::Postgres, text).unwrap()
+fn postgres(text: &str) -> DatabaseTarget {
+    DatabaseTarget::parse(DatabaseKind::Postgres, text).unwrap()
 }
 
 #[test]

@@ -15,7 +15,7 @@ const BETWEEN_BYTES: Duration = Duration::from_millis(5);
 /// For what was said to be read before a reset.
 const BEFORE_A_RESET: Duration = Duration::from_millis(200);
 
-/// What it does with each call.
+/// Reaction of the upstream to each call.
 #[derive(Debug, Clone)]
 pub(crate) struct Deed {
     /// Said to who asks for a whole answer.
@@ -25,12 +25,12 @@ pub(crate) struct Deed {
     pub(crate) then: Then,
 }
 
-/// What it does once it has said that.
+/// End of the reaction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Then {
     /// Hangs up as it should.
     HangsUp,
-    /// The same, but everything before was said one byte at a time.
+    /// Sends everything before byte by byte, then hangs up.
     HangsUpAfterBytes,
     /// Takes the connection away with a reset.
     Resets,

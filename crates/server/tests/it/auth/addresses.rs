@@ -6,7 +6,7 @@ use serde_json::json;
 use super::sign_in;
 use crate::both::on_both_databases;
 use crate::harness::{PASSWORD, Setting, TestApp};
-use crate::relay::Relay;
+use crate::relay::FakeRelay;
 
 const TYPED: &str = "karl@bücher.example";
 const SENT: &str = "karl@xn--bcher-kva.example";
@@ -68,7 +68,7 @@ async fn accounts_of_versions_before_are_folded_when_servers_start(database: Fre
 }
 
 async fn letters_go_to_the_ascii_form_of_a_domain(database: Fresh) {
-    let relay = Relay::start().await;
+    let relay = FakeRelay::start().await;
     let app = Setting::on(database).with_relay(&relay).start().await;
     app.sign_up(TYPED).await;
 

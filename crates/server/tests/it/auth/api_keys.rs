@@ -88,8 +88,8 @@ async fn a_script_asks_models_with_a_key(database: Fresh) {
     assert!(used.ends_with('Z'), "{used}");
     let ada = ada.user.as_deref().expect("an id").replace('-', "").to_uppercase();
     let theirs = match app.database().provider() {
-        pia_storage::Provider::Sqlite => format!("ai_usage WHERE hex(user_id) = '{ada}'"),
-        pia_storage::Provider::Postgres => format!("ai_usage WHERE user_id = '{ada}'"),
+        pia_storage::DatabaseKind::Sqlite => format!("ai_usage WHERE hex(user_id) = '{ada}'"),
+        pia_storage::DatabaseKind::Postgres => format!("ai_usage WHERE user_id = '{ada}'"),
     };
     until(async || (app.count(&theirs).await == 3).then_some(())).await;
 }

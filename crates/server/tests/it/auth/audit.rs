@@ -1,4 +1,4 @@
-//! What the audit log tells of what people do.
+//! Tests of the audit log.
 
 use std::sync::Arc;
 use std::time::Duration;

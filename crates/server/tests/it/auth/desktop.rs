@@ -17,13 +17,14 @@ on_both_databases!(
     a_program_with_a_provider_signs_in_stays_so_and_leaves,
 );
 
-/// What its serialiser writes in another way than most.
+/// Address that the client's serialiser escapes otherwise than most.
 const EMAIL: &str = "ada+desk@example.org";
 const SECRET: &str = "correct+horse <battery> & 'stäple'";
 const COMPANY: &str = "Müller & Söhne <GmbH>";
 
 const DEVICE: &str = "6f9619ff-8b86-4d01-b42d-00c04fc964ff";
-/// Which it sends once, with the first call of a start that it may.
+/// Headers that it sends once, with the first call of a start that may carry
+/// them.
 const ABOUT_IT: [(&str, &str); 3] = [
     ("X-Pia-Device-Id", DEVICE),
     ("X-Pia-App-Version", "1.4.278.0"),
@@ -63,7 +64,7 @@ async fn post(caller: &Client, path: &str, about: &[(&str, &str)], body: &str) -
     caller.send("POST", path, &headers, body.as_bytes()).await
 }
 
-/// What has no access token yet, or does not show it.
+/// Sends a request without an access token.
 async fn bare(app: &TestApp, path: &str, about: &[(&str, &str)], body: &str) -> Answer {
     post(&app.stranger(), path, about, body).await
 }
@@ -72,7 +73,7 @@ fn refresh_of(client: &Client) -> String {
     format!("{{\"refreshToken\":{}}}", quoted(spent(client)))
 }
 
-/// What it does at each start, when it has no access token any more.
+/// Starts the client without an access token.
 async fn start(app: &TestApp, client: Client, about: &[(&str, &str)]) -> Client {
     let next = bare(app, "/auth/refresh", about, &refresh_of(&client)).await;
     assert_eq!(next.status, 200, "{}", next.text());
@@ -84,7 +85,7 @@ async fn start(app: &TestApp, client: Client, about: &[(&str, &str)]) -> Client 
     client.with_tokens(&next.body)
 }
 
-/// What it cannot do without in an envelope.
+/// Returns the members of the sign-in response that it needs.
 fn taken(app: &TestApp, envelope: &Answer, email: &str) -> Client {
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     let user = &envelope.body["user"];

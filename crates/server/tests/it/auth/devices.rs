@@ -1,4 +1,4 @@
-//! Where one is signed in, and ending that.
+//! Tests of the list of devices, and of signing them out.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -34,7 +34,7 @@ on_both_databases!(
     which_factors_are_on_is_told,
 );
 
-/// What shows that it is Ada who asks.
+/// Returns the proof that it is Ada who asks.
 fn by_owner() -> Value {
     json!({ "password": PASSWORD })
 }
@@ -70,18 +70,18 @@ impl Ada {
         ada
     }
 
-    /// What the app shows now.
+    /// Returns the code that the app displays now.
     pub(super) fn code(&self) -> String {
         self.code_in(0)
     }
 
-    /// What it shows so many seconds from now.
+    /// Returns the code that the app displays this many seconds from now.
     fn code_in(&self, seconds: i64) -> String {
         let at = self.clock.now().micros() / 1_000_000 + seconds;
         self.totp.generate(u64::try_from(at).expect("a time")).to_string()
     }
 
-    /// What no app shows around now.
+    /// Returns a code that no app displays around now.
     fn wrong_code(&self) -> String {
         let right = [-60, -30, 0, 30, 60].map(|it| self.code_in(it));
         let wrong = (0..6).map(|it| format!("{it:06}")).find(|it| !right.contains(it));

@@ -1,4 +1,4 @@
-//! Who tried to sign in.
+//! Tests of the sign-in history.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The same use cases under their hosted names.
+//! Tests of the use cases under their hosted names.
 
 use pia_testkit::databases::Fresh;
 use serde_json::json;

@@ -43,7 +43,7 @@ async fn spawn(database: Fresh) -> TestApp {
     setting(database).start().await
 }
 
-/// What an owner with the usual password is asked for a new passkey.
+/// Requests the options for a new passkey, as an owner with the usual password.
 pub(crate) async fn ask(client: &Client) -> Value {
     let asked =
         client.post("/auth/webauthn/register/begin", &json!({ "password": PASSWORD })).await;
@@ -65,7 +65,7 @@ pub(crate) async fn enrol(client: &Client, key: &mut Authenticator, name: &str) 
     added.body["id"].as_str().expect("an id").to_owned()
 }
 
-/// What a browser is asked that wants to sign in.
+/// Requests the options for signing in, as a browser.
 async fn ask_to_sign_in(app: &TestApp) -> Value {
     let asked = app.stranger().post("/auth/webauthn/login/begin", &json!({})).await;
     assert_eq!(asked.status, 200, "{}", asked.text());

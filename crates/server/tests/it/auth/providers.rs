@@ -28,7 +28,7 @@ const CLIENT_SECRET: &str = "kept between us: a+b & 100%/c";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 const PROGRAM: &str = "http://localhost:49152/";
-/// What no one who takes a query apart by hand gets right.
+/// State that nobody who takes a query apart by hand gets right.
 const STATE: &str = "a&b=c?d#e+f%20g ü/\"<>";
 
 /// A server that knows this provider as `oidc`.
@@ -58,7 +58,7 @@ fn login(parameters: &[(&str, &str)]) -> String {
     path_of(&url)
 }
 
-/// The same as the desktop client writes it.
+/// Returns the sign-in URL as the desktop client writes it.
 fn desktop_login() -> String {
     desktop_login_at("oidc")
 }
@@ -77,7 +77,7 @@ fn path_of(url: &Url) -> String {
     url.query().map_or(url.path().to_owned(), |query| format!("{}?{query}", url.path()))
 }
 
-/// Where an answer sends the browser.
+/// Returns the target of a redirect.
 fn location(answer: &Answer) -> Url {
     assert_eq!(answer.status, 302, "{}", answer.text());
     assert_eq!(answer.header("cache-control"), Some("no-store"));
@@ -90,8 +90,8 @@ fn parameter(url: &Url, name: &str) -> Option<String> {
     url.query_pairs().find(|(it, _)| it == name).map(|(_, value)| value.into_owned())
 }
 
-/// What a program on the browser's machine is told: each once, and the state
-/// to the letter.
+/// Returns the parameters for a program on the browser's machine: each once,
+/// and the state to the letter.
 fn told_to_program(answer: &Answer) -> Vec<(String, String)> {
     let location = answer.header("location").expect("a location");
     assert!(location.starts_with(&format!("{PROGRAM}?")), "{location}");
@@ -132,7 +132,7 @@ async fn through_named(app: &TestApp, fake: &Fake, provider: &str) -> Answer {
     browse(app, fake, &desktop_login_at(provider)).await
 }
 
-/// The same from any address of the server.
+/// Opens a URL of any address of the server.
 async fn browse(app: &TestApp, fake: &Fake, start: &str) -> Answer {
     let mut browser = Browser::of(app);
     let left = browser.get(start).await;

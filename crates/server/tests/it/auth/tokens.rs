@@ -24,7 +24,7 @@ struct Forged {
 }
 
 impl Forged {
-    /// What the server issued to somebody.
+    /// Returns the credentials that the server issued to somebody.
     fn of(client: &Client) -> Self {
         let token = access(client);
         let mut parts = token.split('.').map(|it| {

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use pia_storage::{Conn, Database, Options, Provider};
+use pia_storage::{Conn, Database, DatabaseKind, DatabaseOptions};
 use pia_storage_lifecycle::{ErasurePolicy, INVENTORY};
 use pia_testkit::databases::Fresh;
 use uuid::Uuid;
@@ -47,7 +47,7 @@ const POSTGRES_COLUMNS: &str = "
     FROM information_schema.columns
     WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position";
 
-/// What other rows of a person refer to comes before them.
+/// Tables that come first, since other rows of a person refer to them.
 const FIRST: [&str; 3] = ["app_passwords", "sessions", "audit_entries"];
 
 /// Somebody, and an id for each row of theirs.
@@ -87,7 +87,8 @@ struct Kept {
 
 impl Kept {
     async fn open(database: &Fresh) -> Self {
-        let db = Database::open(&database.target(), Options::default()).expect("a database");
+        let db =
+            Database::open(&database.target(), DatabaseOptions::default()).expect("a database");
         let columns = match db.reader().await.expect("a connection") {
             Conn::Sqlite(mut conn) => {
                 diesel::sql_query(SQLITE_COLUMNS).load(&mut *conn).await.expect("columns")
@@ -100,7 +101,7 @@ impl Kept {
     }
 
     fn is_postgres(&self) -> bool {
-        self.db.provider() == Provider::Postgres
+        self.db.provider() == DatabaseKind::Postgres
     }
 
     fn of(&self, table: &str) -> Vec<Column> {

@@ -1,4 +1,4 @@
-//! What chats come in: compressed, not well-formed, of wrong types.
+//! Tests of the bodies of chats: compressed, malformed, of wrong types.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! The same chats under the hosted instance's names.
+//! Tests of chats under the hosted instance's names.
 
 use pia_testkit::databases::Fresh;
 

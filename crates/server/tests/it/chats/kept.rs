@@ -1,4 +1,4 @@
-//! What is kept of chats: sealed, exported, and gone with the account.
+//! Tests of stored chats: sealed, exported, and erased with the account.
 
 use pia_testkit::databases::Fresh;
 

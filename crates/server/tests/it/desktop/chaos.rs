@@ -177,7 +177,7 @@ async fn settle(devices: &mut [Device]) {
     panic!("sync 2.5 and 3.4: the devices keep telling each other the same: {heard:?}");
 }
 
-/// What one device does while others do the same.
+/// Runs one device while others do the same.
 async fn act(device: &mut Device, mut dice: Dice) {
     for _ in 0..STEPS {
         device.time.advance(Duration::from_secs(dice.seconds(30)));

@@ -20,7 +20,7 @@ pub(crate) enum Stored {
 }
 
 const ENTITY: &str = "assistant_chat";
-/// What is inside the ciphertext (sync 6.6).
+/// Keys inside the ciphertext (sync 6.6).
 const HIDDEN: [&str; 3] = ["title", "providerId", "messages"];
 const MAX_PAGES: usize = 100;
 
@@ -88,7 +88,7 @@ impl Device {
         chat["updatedAt"] = json!(at);
     }
 
-    /// What the messages of a chat say.
+    /// Returns the texts of a chat's messages.
     pub(crate) fn words(&self, id: &str) -> Vec<String> {
         let messages = self.chats.get(id).and_then(|it| it["messages"].as_array());
         let words = messages.into_iter().flatten().map(|it| it["content"].as_str());

@@ -37,7 +37,7 @@ async fn settle<const N: usize>(mut devices: [&mut Device; N]) {
     panic!("sync 2.5 and 3.4: the devices keep telling each other the same: {heard:?}");
 }
 
-/// What the two hold is the same.
+/// Checks that the two hold the same.
 fn agree(one: &Device, other: &Device, when: &str) {
     let (left, right) = (one.shared(), other.shared());
     for key in left.keys().chain(right.keys()) {

@@ -38,9 +38,9 @@ pub(crate) struct Device {
     pub(crate) email: String,
     pub(crate) time: Time,
     pub(crate) journal: Arc<Journal>,
-    /// How far its clock is ahead, in seconds.
+    /// Offset of its clock, in seconds.
     pub(crate) skew: i64,
-    /// When its access token has to be replaced.
+    /// Time at which its access token has to be replaced.
     pub(crate) fresh_until: Moment,
     pub(crate) store: Store,
     /// `lastSyncTimestamp`.
@@ -55,19 +55,20 @@ pub(crate) struct Device {
     pub(crate) pushed_settings: Option<BTreeMap<String, Value>>,
     /// True if it never says its settings.
     pub(crate) settings_muted: bool,
-    /// What was changed here and has not been stored by the server: the client
-    /// does not know this, and hides from itself what is older than its cursor.
+    /// Local changes that the server has not stored: the client does not know
+    /// this, and hides from itself what is older than its cursor.
     pub(crate) unpushed: BTreeSet<(Channel, String)>,
     pub(crate) keys: DeviceKeys,
     pub(crate) umk: Option<Umk>,
     /// True if it was told that it needs a key that it has not got.
     pub(crate) onboarding: bool,
-    /// What a human wrote down when encryption was turned on here.
+    /// Recovery code that a human wrote down when encryption was turned on
+    /// here.
     pub(crate) recovery_code: Option<String>,
     pub(crate) chats: BTreeMap<String, Value>,
     pub(crate) chats_etag: Option<String>,
     pub(crate) chats_known: Option<bool>,
-    /// What its last pull was about, to be told where a test fails.
+    /// Content of its last pull, shown where a test fails.
     pub(crate) heard: Vec<(Channel, String)>,
     /// Number of times that it was told to wait.
     pub(crate) waits: usize,
@@ -127,7 +128,7 @@ impl Device {
         self.generation != Generation::March || !late
     }
 
-    /// What its own clock says, never twice the same.
+    /// Returns the time of its own clock, never twice the same.
     pub(crate) fn now(&self) -> Moment {
         self.time.unique().plus_seconds(self.skew)
     }
@@ -171,12 +172,12 @@ impl Device {
         self.store.get(&(channel, id.to_owned()))
     }
 
-    /// What a row says here.
+    /// Returns the content of a row here.
     pub(crate) fn said(&self, channel: Channel, id: &str) -> Option<&str> {
         self.get(channel, id).map(|it| it.said(channel))
     }
 
-    /// What it holds, as far as devices can agree.
+    /// Returns its rows, as far as devices can agree.
     pub(crate) fn shared(&self) -> Store {
         let shared = |(key, row): (&(Channel, String), &Row)| (key.clone(), row.shared(key.0));
         let mut rows: Store = self.store.iter().map(shared).collect();
@@ -225,7 +226,8 @@ impl Device {
         assert!((200..300).contains(&answer.status), "spec, reset: {}", answer.text());
     }
 
-    /// What the client forgets when its user signs out.
+    /// Forgets the state that the client drops when its user signs out, and
+    /// signs in.
     pub(crate) async fn sign_in_again(&mut self) {
         let token = self.client.refresh.clone();
         self.post_bare("/auth/logout", &serde_json::json!({ "refreshToken": token })).await;

@@ -17,7 +17,7 @@ pub(crate) const REVOKED: i64 = 2;
 
 const RECOVERY_AAD: &str = "pia-recovery-wrap-v1";
 
-/// Which bytes an approval signs.
+/// Version of the message that an approval signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signature {
     /// Clients up to 1.4.278, which do not say a version.
@@ -25,7 +25,7 @@ pub(crate) enum Signature {
     Second,
 }
 
-/// What a registration is answered with.
+/// Response to a registration.
 pub(crate) struct Registered {
     pub(crate) session: String,
     pub(crate) is_first: bool,
@@ -35,7 +35,7 @@ fn done(answer: &Answer, section: &str) {
     assert!((200..300).contains(&answer.status), "{section}: {}", answer.text());
 }
 
-/// What an approval says, in the texts of the wire.
+/// Returns the message of an approval, in the texts of the wire.
 fn approval(signature: Signature, texts: [&str; 5]) -> String {
     let [session, device, key, wrapped, salt] = texts;
     match signature {
@@ -281,7 +281,8 @@ impl Device {
         self.onboarding = false;
     }
 
-    /// What the client looks after once a pull has brought something.
+    /// Checks for a revocation once a pull has brought something, as the client
+    /// does.
     pub(crate) async fn finds_itself_revoked(&mut self) -> bool {
         let id = self.id.clone();
         let own = self.device_of(&id).await;

@@ -36,7 +36,7 @@ pub(crate) struct Field {
     pub(crate) kind: Kind,
     /// True if it is inside the ciphertext of an encrypted row.
     pub(crate) sealed: bool,
-    /// What stands in its place then, as JSON; nothing if it is left out.
+    /// Value in its place then, as JSON; nothing if it is left out.
     pub(crate) blank: Option<&'static str>,
 }
 
@@ -183,7 +183,8 @@ impl Channel {
         }
     }
 
-    /// What it is called where a row is encrypted (sync section 5).
+    /// Returns the name of the entity where a row is encrypted (sync section
+    /// 5).
     pub(crate) fn entity(self) -> &'static str {
         match self {
             Self::Settings => "settings",

@@ -68,7 +68,7 @@ pub(crate) fn encrypt(key: &[u8], aad: &str, plain: &[u8]) -> String {
     STANDARD.encode([&nonce[..], &sealed].concat())
 }
 
-/// What [`encrypt`] was given; nothing where anything was changed.
+/// Returns the plaintext of [`encrypt`]; nothing where anything was changed.
 pub(crate) fn decrypt(key: &[u8], aad: &str, text: &str) -> Option<Vec<u8>> {
     let bytes = STANDARD.decode(text).ok()?;
     let (nonce, sealed) = bytes.split_at_checked(NONCE_LEN)?;
@@ -150,7 +150,7 @@ impl DeviceKeys {
         STANDARD.encode(self.signing.public_key())
     }
 
-    /// What a human compares.
+    /// Returns the text that a human compares.
     pub(crate) fn fingerprint(&self) -> String {
         let hash = digest::digest(&digest::SHA256, &self.agreement_point());
         let hex = |pair: &[u8]| format!("{:02X}{:02X}", pair[0], pair[1]);

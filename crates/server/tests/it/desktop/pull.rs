@@ -86,7 +86,7 @@ impl Device {
         self.call("GET", &path, &headers, &[]).await
     }
 
-    /// What no page may do.
+    /// Checks the rules of every page.
     fn check(&self, page: &Page, since: Moment, first: bool, forced: bool) {
         let grows = !page.more || page.timestamp > since;
         assert!(grows, "sync 2.5, client loop: more to come, and the cursor stands");

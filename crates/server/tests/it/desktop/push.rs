@@ -21,7 +21,7 @@ const SLICE: usize = 200;
 pub(crate) enum Pushed {
     /// There was nothing to say.
     Nothing,
-    /// How many of its rows the server decided about.
+    /// The server decided about so many of its rows.
     Stored(usize),
     /// The status.
     Refused(u16),
@@ -39,7 +39,7 @@ struct Batch {
     delta: bool,
 }
 
-/// How a request is put.
+/// Form of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sending {
     Heard,
@@ -120,7 +120,7 @@ impl Device {
         batches
     }
 
-    /// What is as new as the cursor, or newer.
+    /// Returns the rows that are as new as the cursor, or newer.
     fn delta(&self, cursor: Moment) -> Option<Batch> {
         let settings = self.store.get(&(Channel::Settings, SETTINGS.to_owned()));
         let settled = settings.map(|it| &it.fields) == self.pushed_settings.as_ref();
@@ -213,7 +213,7 @@ impl Device {
         Value::Object(body)
     }
 
-    /// What the client does when it has heard that all was stored.
+    /// Updates the client's state after all was stored.
     fn stored(&mut self, batch: &Batch) {
         if batch.delta {
             self.deleted.clear();

@@ -28,7 +28,7 @@ pub(crate) struct Received {
     pub(crate) id: String,
     pub(crate) created: Moment,
     pub(crate) updated: Moment,
-    /// What can be read.
+    /// Plaintext fields.
     pub(crate) open: BTreeMap<String, Value>,
     pub(crate) sealed: Option<Blobs>,
 }

@@ -13,19 +13,19 @@ use super::moment::Moment;
 pub(crate) struct Row {
     pub(crate) id: String,
     pub(crate) created: Moment,
-    /// What decides between two versions.
+    /// Time that decides between two versions.
     pub(crate) updated: Moment,
     pub(crate) fields: BTreeMap<String, Value>,
 }
 
-/// Who can write a row so that the server cannot read it.
+/// Encryption of a row so that the server cannot read it.
 #[derive(Debug, Clone)]
 pub(crate) struct Sealer {
     pub(crate) user: String,
     pub(crate) umk: Umk,
 }
 
-/// What fills every key that names another row.
+/// Value of every key that names another row.
 const OTHER: &str = "6f9619ff-8b86-4d01-b42d-00c04fc964ff";
 
 impl Row {
@@ -60,13 +60,14 @@ impl Row {
         self.updated = at;
     }
 
-    /// What it says.
+    /// Returns its content.
     pub(crate) fn said(&self, channel: Channel) -> &str {
         self.fields.get(channel.told()).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// What two devices that hold the same row agree on: times as exact as the
-    /// server keeps them, and of a memory what the client takes over (sync 2.4).
+    /// Returns the content that two devices with the same row agree on: times
+    /// as exact as the server stores them, and of a memory the fields that the
+    /// client takes over (sync 2.4).
     pub(crate) fn shared(&self, channel: Channel) -> Self {
         let mut shared = self.clone();
         let has_created = channel != Channel::Settings;

@@ -21,7 +21,7 @@ pub(crate) fn text(byte: u8, length: usize) -> String {
     STANDARD.encode(vec![byte; length])
 }
 
-/// What recovery is proved by.
+/// Proof key of the recovery copy.
 const PROOF_KEY: [u8; 32] = [42; 32];
 
 pub(crate) fn proof_key() -> Value {
@@ -58,7 +58,7 @@ impl Machine {
         STANDARD.encode(self.signer.public_key())
     }
 
-    /// What it says of itself, with nulls as the client sends them.
+    /// Returns the request of a device, with nulls as the client sends them.
     pub(crate) fn registration(&self) -> Value {
         json!({
             "deviceId": self.id,

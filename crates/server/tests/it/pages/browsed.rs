@@ -7,7 +7,7 @@ use crate::browser::{Browser, DOWN, ENTER, TAB};
 use crate::harness::{PASSWORD, Setting, TestApp};
 
 impl Browser {
-    /// What has the focus: a control's name, or else what is written on it.
+    /// Returns the element with the focus: a control's name, or else its text.
     async fn focus(&self) -> String {
         let focused = self.focused().await;
         let name = self.property(&focused, "name").await;

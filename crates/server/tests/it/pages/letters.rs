@@ -23,7 +23,7 @@ async fn sign_in(app: &TestApp, password: &str) -> Answer {
     app.stranger().post("/auth/login/local", &credentials).await
 }
 
-/// Where the link in the last letter to Ada leads a browser.
+/// Opens the link of the last email to Ada.
 async fn page_of_link(app: &TestApp) -> String {
     let link = link_to(app, ADA).await;
     let first = open(app, target(app, &link)).await;

@@ -17,7 +17,7 @@ on_both_databases!(
 
 const MEMORY_PLUGIN: &str = "10000000-0000-0000-0000-000000000001";
 
-/// What is told of todos.
+/// Returns the counts of to-do items.
 fn of_todos(list: &Value) -> Value {
     let channels = list.as_array().expect("channels").iter();
     channels.into_iter().find(|it| it["entity"] == "todos").expect("todos").clone()

@@ -7,7 +7,7 @@ use super::*;
 const ID: &str = "0199f0e0-0000-7000-8000-00000000000a";
 const AT: &str = "2026-08-01T09:14:02.1837744Z";
 
-fn parse(document: &Value) -> Result<NewChat, UnreadableChat> {
+fn parse(document: &Value) -> Result<NewChat, ParseChatError> {
     NewChat::parse(document.to_string().as_bytes())
 }
 
@@ -36,7 +36,7 @@ fn text(chat: &NewChat) -> &str {
 
 fn to_json(chat: NewChat) -> Value {
     let created_at = chat.created_at;
-    serde_json::from_slice(&chat.dated(created_at)).unwrap()
+    serde_json::from_slice(&chat.append_created_at(created_at)).unwrap()
 }
 
 /// Field and code of the fault.
@@ -46,7 +46,7 @@ fn refused(document: &Value) -> (String, &'static str) {
 
 fn refused_text(document: &str) -> (String, &'static str) {
     match NewChat::parse(document.as_bytes()) {
-        Err(UnreadableChat::Invalid(fault)) => (fault.field.into_owned(), fault.code),
+        Err(ParseChatError::Invalid(fault)) => (fault.field.into_owned(), fault.code),
         other => panic!("{document}: {other:?}"),
     }
 }
@@ -76,7 +76,8 @@ fn when_it_was_made_is_told_apart() {
     let chat = parse(&chat()).unwrap();
 
     assert!(!text(&chat).contains("createdAt"));
-    let told: Value = serde_json::from_slice(&chat.dated(Timestamp::UNIX_EPOCH)).unwrap();
+    let told: Value =
+        serde_json::from_slice(&chat.append_created_at(Timestamp::UNIX_EPOCH)).unwrap();
     assert_eq!(told["createdAt"], "1970-01-01T00:00:00Z");
 }
 
@@ -248,8 +249,8 @@ fn what_is_no_object_or_too_deep_or_too_wide_is_refused() {
         (0..257).map(|number| (format!("key{number}"), number.into())).collect();
 
     let code = |text: &str| match NewChat::parse(text.as_bytes()) {
-        Err(UnreadableChat::Invalid(fault)) => fault.code,
-        Err(UnreadableChat::Malformed { .. }) => "malformed",
+        Err(ParseChatError::Invalid(fault)) => fault.code,
+        Err(ParseChatError::Malformed { .. }) => "malformed",
         Ok(_) => "good",
     };
     assert_eq!(["[]", "5", "null", "\"x\""].map(code), ["invalid"; 4]);
@@ -268,7 +269,7 @@ fn the_id_is_the_one_that_was_asked_for() {
     let chat = parse(&chat()).unwrap();
     let id = chat.id;
 
-    assert!(chat.clone().known_as(Some(id)).is_ok());
-    assert!(chat.clone().known_as(None).is_err());
-    assert!(chat.known_as(Some(ChatId(Uuid::nil()))).is_err());
+    assert!(chat.clone().require_id(Some(id)).is_ok());
+    assert!(chat.clone().require_id(None).is_err());
+    assert!(chat.require_id(Some(ChatId(Uuid::nil()))).is_err());
 }

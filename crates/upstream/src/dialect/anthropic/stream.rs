@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::answer::{Tokens, finish_reason, link, now, status_of};
 use crate::dialect::links::Links;
-use crate::dialect::reply::{Said, Translate};
+use crate::dialect::reply::{Translate, TranslatedFrames};
 
 /// A stream.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ enum Block {
 }
 
 impl Translate for Stream {
-    fn event(&mut self, json: &Bytes, first: bool, said: &mut Said) {
+    fn event(&mut self, json: &Bytes, first: bool, said: &mut TranslatedFrames) {
         let Ok(event) = serde_json::from_slice::<Value>(json) else {
             // Whoever reads on finds that it is broken.
             return said.as_it_is(json);
@@ -74,7 +74,7 @@ impl Translate for Stream {
 }
 
 impl Stream {
-    fn begin(&mut self, message: Option<&Value>, said: &mut Said) {
+    fn begin(&mut self, message: Option<&Value>, said: &mut TranslatedFrames) {
         let text = |key: &str| message.and_then(|it| it.get(key)).and_then(Value::as_str);
         text("id").unwrap_or_default().clone_into(&mut self.id);
         text("model").unwrap_or_default().clone_into(&mut self.model);
@@ -83,7 +83,7 @@ impl Stream {
         self.say(&json!({ "role": "assistant", "content": "" }), said);
     }
 
-    fn begin_block(&mut self, number: u64, block: Option<&Value>, said: &mut Said) {
+    fn begin_block(&mut self, number: u64, block: Option<&Value>, said: &mut TranslatedFrames) {
         let of = |key: &str| block.and_then(|it| it.get(key)).and_then(Value::as_str);
         let begun = match of("type").unwrap_or_default() {
             "text" => {
@@ -112,7 +112,7 @@ impl Stream {
         self.blocks.insert(number, begun);
     }
 
-    fn go_on(&mut self, number: u64, delta: Option<&Value>, said: &mut Said) {
+    fn go_on(&mut self, number: u64, delta: Option<&Value>, said: &mut TranslatedFrames) {
         let of = |key: &str| delta.and_then(|it| it.get(key)).and_then(Value::as_str);
         let words = |key: &str| of(key).filter(|it| !it.is_empty());
         match self.blocks.get_mut(&number) {
@@ -141,7 +141,7 @@ impl Stream {
         said.frames.push_back(Frame::Alive);
     }
 
-    fn end_block(&mut self, number: u64, said: &mut Said) {
+    fn end_block(&mut self, number: u64, said: &mut TranslatedFrames) {
         match self.blocks.remove(&number) {
             Some(Block::Text { cited }) if !cited.is_empty() => {
                 self.say(&json!({ "content": cited }), said);
@@ -154,7 +154,7 @@ impl Stream {
         }
     }
 
-    fn end(&mut self, said: &mut Said) {
+    fn end(&mut self, said: &mut TranslatedFrames) {
         let choices = json!([{
             "index": 0,
             "delta": {},
@@ -170,12 +170,12 @@ impl Stream {
         self.finished = true;
     }
 
-    fn say(&self, delta: &Value, said: &mut Said) {
+    fn say(&self, delta: &Value, said: &mut TranslatedFrames) {
         let chunk = self.chunk(&json!([{ "index": 0, "delta": delta }]));
         said.plain(chunk.to_string().as_bytes());
     }
 
-    fn call(&self, call: &Value, said: &mut Said) {
+    fn call(&self, call: &Value, said: &mut TranslatedFrames) {
         said.look(&self.chunk(&json!([{ "index": 0, "delta": { "tool_calls": [call] } }])));
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::WEB_SEARCH;
 use crate::dialect::Search;
 use crate::dialect::links::Links;
-use crate::dialect::reply::{Said, Translate};
+use crate::dialect::reply::{Translate, TranslatedFrames};
 
 /// A stream.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Stream {
 }
 
 impl Translate for Stream {
-    fn event(&mut self, json: &Bytes, first: bool, said: &mut Said) {
+    fn event(&mut self, json: &Bytes, first: bool, said: &mut TranslatedFrames) {
         let Ok(mut event) = serde_json::from_slice::<Value>(json) else {
             return said.as_it_is(json);
         };

@@ -167,7 +167,7 @@ async fn an_error_may_come_without_being_called_one() {
     );
     let (_server, target) = serving(ProviderType::Mistral, events, EVENTS).await;
 
-    let frames = upstream(Limits::default()).open(call(target, &hello())).await.unwrap();
+    let frames = upstream(UpstreamLimits::default()).open(call(target, &hello())).await.unwrap();
     let frames: Vec<_> = frames.collect().await;
 
     let error = frames

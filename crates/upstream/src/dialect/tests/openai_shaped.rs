@@ -211,7 +211,7 @@ async fn the_list_comes_before_the_reason_for_the_end() {
     let (_server, target) = serving(ProviderType::OpenAi, events, EVENTS).await;
     let call = call(Target { web_search: true, ..target }, &hello());
 
-    let frames = upstream(Limits::default()).open(call).await.unwrap();
+    let frames = upstream(UpstreamLimits::default()).open(call).await.unwrap();
     let frames: Vec<_> = frames.map(Result::unwrap).collect().await;
 
     let place = |words: &str| {

@@ -84,7 +84,7 @@ async fn a_model_without_tools_refuses_them() {
         let template = ResponseTemplate::new(404).set_body_json(body(message));
         Mock::given(method("POST")).respond_with(template).mount(&server).await;
         let target = Target::new(ProviderType::OpenRouter, &server.uri(), "m");
-        upstream(Limits::default()).whole(call(target, &hello())).await.unwrap_err()
+        upstream(UpstreamLimits::default()).complete(call(target, &hello())).await.unwrap_err()
     };
 
     assert!(refused(400)(&refusal("No endpoints found that support tool use.").await));

@@ -87,10 +87,10 @@ async fn refusals_keep_their_status_their_patience_and_their_words() {
         }
         Mock::given(method("POST")).respond_with(template).mount(&server).await;
         let target = Target::new(*provider, &format!("{}/v1", server.uri()), "m");
-        let upstream = upstream(Limits::default());
+        let upstream = upstream(UpstreamLimits::default());
 
         let streamed = upstream.open(call(target.clone(), &hello())).await.err();
-        let whole = upstream.whole(call(target, &hello())).await.err();
+        let whole = upstream.complete(call(target, &hello())).await.err();
 
         let retry_after = seconds.map(Duration::from_secs);
         let body = Bytes::from_static(body.as_bytes());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use diesel_async::SimpleAsyncConnection;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::Terms;
-use pia_storage::{Database, DbError, Options, Provider, Target, on_conn};
+use pia_storage::{Database, DatabaseKind, DatabaseOptions, DatabaseTarget, DbError, on_conn};
 use pia_testkit::ManualClock;
 use pia_testkit::databases::Fresh;
 use tokio::io::AsyncReadExt as _;
@@ -195,8 +195,8 @@ async fn a_long_history_is_exported_in_little_memory() {
     assert_eq!(ada.post("/auth/register", &person).await.status, 200);
     let ada = another_session(&ada, "ada@example.org").await;
     let url = format!("sqlite://{}/pia.db", call.dir().display());
-    let target = Target::parse(Provider::Sqlite, &url).expect("a file");
-    let db = Database::open(&target, Options::default()).expect("a database");
+    let target = DatabaseTarget::parse(DatabaseKind::Sqlite, &url).expect("a file");
+    let db = Database::open(&target, DatabaseOptions::default()).expect("a database");
     let long = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
         INSERT INTO sign_ins (id, at, user_id, outcome, method, address, user_agent)
         SELECT randomblob(16), i, (SELECT id FROM accounts), 'wrong_password', 'password',

@@ -1,4 +1,4 @@
-//! What the database holds of second factors.
+//! Tests of second factors in the database.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

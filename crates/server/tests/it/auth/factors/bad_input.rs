@@ -1,4 +1,4 @@
-//! What the bodies of second factors may be.
+//! Tests of the bodies of second-factor requests.
 
 use super::*;
 

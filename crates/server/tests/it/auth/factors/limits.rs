@@ -1,4 +1,4 @@
-//! How often, and how long, a second factor may be tried.
+//! Tests of the limits on trying a second factor.
 
 use super::*;
 use crate::letters::names_to;

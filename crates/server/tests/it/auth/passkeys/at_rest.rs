@@ -1,4 +1,4 @@
-//! What the database holds of passkeys, and what it is told to.
+//! Tests of passkeys in the database.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

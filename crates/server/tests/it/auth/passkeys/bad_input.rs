@@ -1,4 +1,4 @@
-//! What the bodies of passkeys may be.
+//! Tests of the bodies of passkey requests.
 
 use super::*;
 

@@ -7,7 +7,7 @@ on_both_databases!(forged_answers_sign_nobody_in, forged_answers_add_no_passkey)
 
 type Forge = fn(&mut Draft);
 
-/// What is wrong with an answer, of either ceremony.
+/// Forgeries of an answer, of either ceremony.
 const DRAFTS: [(&str, Forge); 15] = [
     ("another origin", |it| it.client_data["origin"] = json!("https://evil.example")),
     ("another port", |it| it.client_data["origin"] = json!("http://localhost:8081")),
@@ -28,7 +28,7 @@ const DRAFTS: [(&str, Forge); 15] = [
 
 type Spoil = fn(&mut Value);
 
-/// What else is wrong with an answer of a sign-in.
+/// Further forgeries of a sign-in's answer.
 const SPOILT: [(&str, Spoil); 12] = [
     ("a bad signature", |it| flip(&mut it["response"]["signature"], 20)),
     ("no signature", |it| it["response"]["signature"] = json!("")),

@@ -1,4 +1,5 @@
-//! What lets a passkey be added, and what a passkey is taken for.
+//! Tests of the proofs that let a passkey be added, and of a passkey as a
+//! proof.
 
 use totp_rs::Totp;
 

@@ -1,4 +1,4 @@
-//! Whose account a provider's word opens, and who gets a new one.
+//! Tests of the account that a provider's assertion opens, and of new ones.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

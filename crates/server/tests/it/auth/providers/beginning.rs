@@ -1,4 +1,4 @@
-//! Where a sign-in may lead, and what it takes to begin one.
+//! Tests of the targets of a sign-in, and of its start.
 
 use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Edition, Terms};
@@ -76,7 +76,7 @@ async fn what_the_gates_refuse_is_told_to_a_browser_by_a_page_and_to_others_in_j
     }
 }
 
-/// What is wrong with a sign-in, and what that is called.
+/// Returns invalid sign-in requests, with their errors.
 fn asked_wrongly(long: &str) -> Vec<(Vec<(&'static str, &str)>, &'static str)> {
     let (oidc, to) = (("provider", "oidc"), ("redirect_uri", PROGRAM));
     let challenge = ("code_challenge", CHALLENGE);

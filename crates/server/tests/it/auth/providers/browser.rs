@@ -57,7 +57,7 @@ impl Browser {
         self.cookies.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 
-    /// The same at another host.
+    /// Returns the URL at another host.
     pub(super) fn host(self, host: &str) -> Self {
         Self { host: host.to_owned(), ..self }
     }

@@ -1,4 +1,4 @@
-//! What the desktop client does, with the provider that is certified.
+//! Tests of the desktop client with the certified provider.
 
 use pia_testkit::databases::Fresh;
 use serde_json::{Value, json};

@@ -15,10 +15,10 @@ use url::{Url, form_urlencoded};
 
 use super::{CALLBACK, CLIENT_SECRET, encoded, parameter};
 
-/// How codes of this provider begin; a number follows.
+/// Prefix of this provider's codes; a number follows.
 const CODE: &str = "the provider's/code+";
 
-/// How it answers where it does not answer as it should.
+/// Faulty reaction of the provider.
 #[derive(Debug, Clone)]
 pub(super) enum Whim {
     /// With this, head and all.
@@ -27,15 +27,15 @@ pub(super) enum Whim {
     Silent,
 }
 
-/// What it says.
+/// Scripted responses.
 pub(super) struct Script {
     /// The token's claims, without the nonce.
     pub(super) claims: Value,
-    /// What the token says of how it is signed.
+    /// Header of the token.
     pub(super) header: Value,
     /// The nonce, if not the one that was sent.
     pub(super) nonce: Option<Value>,
-    /// What else its description says.
+    /// Further members of the discovery document.
     pub(super) discovery: Value,
     /// Keys by id; the last one signs.
     pub(super) keys: Vec<(String, EcdsaKeyPair)>,
@@ -43,7 +43,7 @@ pub(super) struct Script {
     pub(super) hidden: Vec<String>,
     /// Paths at which it does something else.
     pub(super) whims: Vec<(&'static str, Whim)>,
-    /// What somebody is told beside the token.
+    /// Response of the user-info endpoint.
     pub(super) user_info: Option<Value>,
     /// Nonce and challenge of each who was let in.
     admitted: Vec<(String, String)>,
@@ -53,7 +53,7 @@ pub(super) struct Script {
 pub(super) struct Fake {
     pub(super) issuer: String,
     pub(super) script: Arc<Mutex<Script>>,
-    /// Which paths were asked for.
+    /// Requested paths.
     pub(super) calls: Arc<Mutex<Vec<String>>>,
     serving: JoinHandle<()>,
 }

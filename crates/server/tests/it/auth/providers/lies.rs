@@ -13,7 +13,7 @@ use super::fake::{Fake, key, now};
 use super::{code_told, error_told, knowing, through, with_fake};
 use crate::client::Answer;
 
-/// What comes of a token with these claims, header and nonce changed.
+/// Signs in with a token with these claims, header and nonce.
 async fn with(claims: Value, header: Value, nonce: Option<Value>) -> Answer {
     let (fake, app) = with_fake(Fresh::sqlite()).await;
     for (name, value) in claims.as_object().expect("claims") {

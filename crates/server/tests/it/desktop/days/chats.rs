@@ -18,7 +18,8 @@ on_both_databases!(
     a_new_device_hears_of_every_chat,
 );
 
-/// The same but for when it was looked at, and nulls, which nobody sends.
+/// Compares two chats, without the time of the last access and without nulls,
+/// which nobody sends.
 fn same(one: &Device, other: &Device, id: &str) {
     let bare = |device: &Device| {
         let mut chat = device.chats.get(id).cloned().unwrap_or_default();

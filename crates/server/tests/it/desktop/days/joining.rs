@@ -1,4 +1,4 @@
-//! How other devices come to the key: by approval, by code, and again.
+//! Tests of devices that get the key: by approval, by recovery code, and again.
 
 use pia_testkit::databases::Fresh;
 

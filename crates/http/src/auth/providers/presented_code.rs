@@ -3,7 +3,7 @@
 use std::fmt;
 
 use pia_kernel::Secret;
-use pia_web::{ApiError, malformed};
+use pia_web::{ApiError, malformed_json_error};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
@@ -12,47 +12,47 @@ const MAX_CODES: usize = 4;
 
 /// Parts of a body that identify the code to redeem.
 #[derive(Default)]
-pub(super) struct ShownCode {
+pub(super) struct PresentedCode {
     /// One, where all is well.
     pub(super) codes: Vec<Secret<String>>,
     /// Verifier of the challenge; nothing where anything is wrong.
     pub(super) verifier: Option<Secret<String>>,
 }
 
-impl ShownCode {
+impl PresentedCode {
     /// Reads as far as can be read. Only a body of which no code can, and that
     /// is no JSON, is refused as that.
     pub(super) fn parse(body: &[u8]) -> Result<Self, ApiError> {
-        let mut reading = Reading::default();
+        let mut reading = CodeVisitor::default();
         let mut json = serde_json::Deserializer::from_slice(body);
         let read = (&mut reading).deserialize(&mut json).and_then(|()| json.end());
         match read {
             Ok(()) => {}
             Err(fault) if reading.shown.codes.is_empty() && !fault.is_data() => {
-                return Err(malformed(&fault));
+                return Err(malformed_json_error(&fault));
             }
-            Err(_) => reading.is_odd = true,
+            Err(_) => reading.is_invalid = true,
         }
-        let Reading { shown, is_odd } = reading;
+        let CodeVisitor { shown, is_invalid: is_odd } = reading;
         Ok(if is_odd { Self { verifier: None, ..shown } } else { shown })
     }
 }
 
 #[derive(Default)]
-struct Reading {
-    shown: ShownCode,
-    /// True if anything is not as it must be.
-    is_odd: bool,
+struct CodeVisitor {
+    shown: PresentedCode,
+    /// True if anything is invalid.
+    is_invalid: bool,
 }
 
-impl Reading {
+impl CodeVisitor {
     fn code(&mut self, given: Value) {
         match given {
             Value::String(code) if self.shown.codes.len() < MAX_CODES => {
                 self.shown.codes.push(Secret::new(code));
             }
             Value::Null => {}
-            _ => self.is_odd = true,
+            _ => self.is_invalid = true,
         }
     }
 
@@ -62,12 +62,12 @@ impl Reading {
                 self.shown.verifier = Some(Secret::new(verifier));
             }
             Value::Null => {}
-            _ => self.is_odd = true,
+            _ => self.is_invalid = true,
         }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for &mut Reading {
+impl<'de> DeserializeSeed<'de> for &mut CodeVisitor {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -75,7 +75,7 @@ impl<'de> DeserializeSeed<'de> for &mut Reading {
     }
 }
 
-impl<'de> Visitor<'de> for &mut Reading {
+impl<'de> Visitor<'de> for &mut CodeVisitor {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn parse(body: &str) -> (Vec<String>, Option<String>) {
-        let ShownCode { codes, verifier } = ShownCode::parse(body.as_bytes()).unwrap();
+        let PresentedCode { codes, verifier } = PresentedCode::parse(body.as_bytes()).unwrap();
         let codes = codes.iter().map(|it| it.expose().clone()).collect();
         (codes, verifier.map(|it| it.expose().clone()))
     }
@@ -152,7 +152,7 @@ mod tests {
             assert_eq!(parse(body), (Vec::new(), None), "{body}");
         }
         for body in ["", "{", "code=c&codeVerifier=v", r#"{"codeVerifier":"v","code":"#] {
-            let refused = ShownCode::parse(body.as_bytes()).err().unwrap().to_string();
+            let refused = PresentedCode::parse(body.as_bytes()).err().unwrap().to_string();
 
             assert!(refused.starts_with("malformed_json"), "{body}: {refused}");
         }

@@ -24,14 +24,14 @@ use wording::Wording;
 /// Nothing in them is fetched when they are read, and what others chose, such
 /// as the name of a passkey, stands in them as text alone.
 #[derive(Debug, Clone)]
-pub struct PlainLetters {
+pub struct EmailTemplates {
     public_url: String,
     language: LiveSetting<Language>,
 }
 
 #[derive(Template)]
 #[template(path = "letter.html")]
-struct Page<'a> {
+struct HtmlBody<'a> {
     language: &'static str,
     wording: &'a Wording,
     facts: &'a [(&'static str, String)],
@@ -46,7 +46,7 @@ struct Text<'a> {
     sender: &'a str,
 }
 
-impl PlainLetters {
+impl EmailTemplates {
     /// Letters of the server that is known as `public_url`, in `language`
     /// where it is not known which one somebody reads.
     pub fn new(public_url: impl Into<String>, language: LiveSetting<Language>) -> Self {
@@ -54,7 +54,7 @@ impl PlainLetters {
     }
 }
 
-impl EmailRenderer for PlainLetters {
+impl EmailRenderer for EmailTemplates {
     fn render(&self, letter: &OutgoingEmail) -> Result<EmailContent, RenderError> {
         let kind = Email::parse(letter)?;
         let facts = Facts::from_email(letter, &kind);
@@ -66,7 +66,7 @@ impl EmailRenderer for PlainLetters {
         };
         let (wording, facts, sender) = (&wording, facts.as_slice(), sender.as_str());
         let text = Text { wording, facts, sender }.render();
-        let html = Page { language: language.tag(), wording, facts, sender }.render();
+        let html = HtmlBody { language: language.tag(), wording, facts, sender }.render();
         Ok(EmailContent {
             subject: wording.subject.to_owned(),
             text: text.map_err(|_says_no_more| RenderError::Template)?,

@@ -1,6 +1,6 @@
 //! Options for an authenticator, and its answers.
 
-use pia_identity::AskedPasskey;
+use pia_identity::PasskeyOptions;
 use pia_kernel::Secret;
 use pia_web::{ApiError, FieldError};
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub(crate) struct AskedResponse {
 }
 
 impl AskedResponse {
-    pub(crate) fn new(asked: AskedPasskey) -> Result<Self, ApiError> {
+    pub(crate) fn new(asked: PasskeyOptions) -> Result<Self, ApiError> {
         let challenge_token = asked.token.expose().clone();
         let public_key = RawValue::from_string(asked.options).map_err(ApiError::internal)?;
         Ok(Self { challenge_token, public_key })
@@ -28,7 +28,7 @@ impl AskedResponse {
 
 /// The challenge's token and the authenticator's answer, both of which there
 /// must be.
-pub(crate) fn answered(
+pub(crate) fn require_answer(
     token: Option<Secret<String>>,
     credential: Option<&Value>,
 ) -> Result<(Secret<String>, String), ApiError> {

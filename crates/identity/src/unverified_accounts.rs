@@ -13,14 +13,14 @@ use crate::sign_in_history;
 /// Deletes accounts whose owners never showed that the address is theirs,
 /// where they must: they can do nothing, and take seats of the licence.
 #[derive(Clone)]
-pub struct UnclaimedAccounts {
+pub struct UnverifiedAccountCleanup {
     eraser: Arc<dyn Eraser>,
     rules: LiveSetting<AccountRules>,
     kept: LiveSetting<Duration>,
     clock: Arc<dyn Clock>,
 }
 
-impl UnclaimedAccounts {
+impl UnverifiedAccountCleanup {
     /// Deletes with `eraser` what is older than `kept`, while `rules` ask for
     /// verified addresses.
     pub fn new(
@@ -43,7 +43,7 @@ impl UnclaimedAccounts {
         }
         let at = self.clock.now();
         let made = at - sign_in_history::KEPT..at - *self.kept.get();
-        self.eraser.erase_unclaimed(UnverifiedAccounts { made, at, effects: expired }).await
+        self.eraser.erase_unverified(UnverifiedAccounts { made, at, effects: expired }).await
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
     use std::sync::Mutex;
 
     use async_trait::async_trait;
-    use pia_kernel::{AccountErasure, Erasure};
+    use pia_kernel::{AccountErasure, ErasureOutcome};
     use pia_testkit::FixedClock;
 
     use super::*;
@@ -74,11 +74,14 @@ mod tests {
 
     #[async_trait]
     impl Eraser for Asked {
-        async fn erase(&self, _: AccountErasure) -> Result<Erasure, Unavailable> {
-            Ok(Erasure::Gone)
+        async fn erase(&self, _: AccountErasure) -> Result<ErasureOutcome, Unavailable> {
+            Ok(ErasureOutcome::Gone)
         }
 
-        async fn erase_unclaimed(&self, unclaimed: UnverifiedAccounts) -> Result<u64, Unavailable> {
+        async fn erase_unverified(
+            &self,
+            unclaimed: UnverifiedAccounts,
+        ) -> Result<u64, Unavailable> {
             self.0.lock().unwrap().push(unclaimed);
             Ok(3)
         }
@@ -91,7 +94,7 @@ mod tests {
     async fn sweep(require_verification: bool) -> (u64, Vec<UnverifiedAccounts>) {
         let asked = Arc::<Asked>::default();
         let rules = AccountRules { require_verification, ..AccountRules::default() };
-        let accounts = UnclaimedAccounts::new(
+        let accounts = UnverifiedAccountCleanup::new(
             Arc::<Asked>::clone(&asked),
             LiveSetting::new(rules),
             LiveSetting::new(7 * DAY),

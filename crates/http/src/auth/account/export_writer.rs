@@ -2,21 +2,21 @@
 
 use std::error::Error;
 
-use pia_identity::BegunExport;
+use pia_identity::StartedExport;
 use pia_web::BodySender;
 
 use super::encoder::Encoder;
 use super::manifest::Manifest;
 
 /// So much is gathered before it is sent.
-const PIECE: usize = 32 * 1024;
+const EXPORT_CHUNK_BYTES: usize = 32 * 1024;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
 /// Reads page after page, and sends what becomes of it. Of what is kept, a
 /// page and a piece are in memory, however slowly the client reads.
-pub(super) async fn tell(
-    export: BegunExport,
+pub(super) async fn write_export(
+    export: StartedExport,
     mut encoder: Box<dyn Encoder>,
     feed: BodySender,
 ) -> Result<(), Failure> {
@@ -29,8 +29,8 @@ pub(super) async fn tell(
             for row in &page.rows {
                 encoder.row(row)?;
                 rows += 1;
-                if encoder.pieces().len() >= PIECE {
-                    feed.send(encoder.pieces().take()).await?;
+                if encoder.output().len() >= EXPORT_CHUNK_BYTES {
+                    feed.send(encoder.output().take()).await?;
                 }
             }
             after = page.next;
@@ -42,7 +42,7 @@ pub(super) async fn tell(
         counts.push((section, rows));
     }
     encoder.finish(&Manifest::new(&export, &counts))?;
-    feed.send(encoder.pieces().take()).await?;
+    feed.send(encoder.output().take()).await?;
     Ok(feed.end().await?)
 }
 

@@ -73,7 +73,7 @@ fn pages(most: usize, fails_at: usize) -> Arc<Pages> {
     Arc::new(Pages { most, fails_at, read: AtomicUsize::new(0) })
 }
 
-async fn start_export(pages: &Arc<Pages>) -> BegunExport {
+async fn start_export(pages: &Arc<Pages>) -> StartedExport {
     let export = AccountExport::new(Arc::clone(pages) as _, Arc::new(SystemClock));
     export.begin(UserId::generate()).await.unwrap()
 }
@@ -81,7 +81,8 @@ async fn start_export(pages: &Arc<Pages>) -> BegunExport {
 /// All that comes out, and whether that is the whole.
 async fn encode(pages: &Arc<Pages>, encoder: Box<dyn Encoder>) -> (Vec<u8>, bool) {
     let export = start_export(pages).await;
-    let mut body = Runner::here().feed(|feed| tell(export, encoder, feed));
+    let mut body =
+        Runner::on_current_runtime().stream_body(|feed| write_export(export, encoder, feed));
     let mut told = Vec::new();
     while let Some(piece) = body.next().await {
         let Ok(piece) = piece else { return (told, false) };
@@ -139,7 +140,8 @@ async fn who_reads_slowly_is_read_for_slowly() {
     for encoder in [Box::new(Archive::new()) as Box<dyn Encoder>, Box::new(Document::new())] {
         let pages = pages(1000, 0);
         let export = start_export(&pages).await;
-        let mut body = Runner::here().feed(|feed| tell(export, encoder, feed));
+        let mut body =
+            Runner::on_current_runtime().stream_body(|feed| write_export(export, encoder, feed));
 
         let mut ahead = Vec::new();
         for _ in 0..3 {

@@ -7,13 +7,13 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::document::quoted;
+use super::document::json_string;
 
 const NULL: &str = "null";
 
 /// A value as it was written, but for members that are null, at any depth. In
 /// a list a null keeps its place.
-pub(super) fn without_nulls(text: &str) -> Cow<'_, str> {
+pub(super) fn strip_nulls(text: &str) -> Cow<'_, str> {
     if !text.contains(NULL) {
         return Cow::Borrowed(text);
     }
@@ -30,7 +30,7 @@ fn write(text: &str, out: &mut String) {
             out.push('{');
             for (number, (key, value)) in members.into_iter().enumerate() {
                 out.push_str(if number == 0 { "" } else { "," });
-                out.push_str(&quoted(&key));
+                out.push_str(&json_string(&key));
                 out.push(':');
                 write(value.get(), out);
             }
@@ -87,7 +87,7 @@ mod tests {
     fn members_that_are_null_are_left_out_and_all_else_stays_as_written() {
         let text = r#"[{"a":null,"b":1.0,"c":{"d":null,"e":[null,12345678901234567890]}},"null"]"#;
 
-        let rest = without_nulls(text);
+        let rest = strip_nulls(text);
 
         assert_eq!(rest, r#"[{"b":1.0,"c":{"e":[null,12345678901234567890]}},"null"]"#);
     }
@@ -96,6 +96,6 @@ mod tests {
     fn what_holds_no_null_is_not_looked_into() {
         let text = r#"{ "a" : [ 1.50 ] }"#;
 
-        assert!(matches!(without_nulls(text), Cow::Borrowed(same) if same == text));
+        assert!(matches!(strip_nulls(text), Cow::Borrowed(same) if same == text));
     }
 }

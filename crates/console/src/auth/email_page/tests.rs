@@ -1,7 +1,7 @@
 //! The pages to ask for a link.
 
 use super::*;
-use crate::testing::{Accounts, Shown, opened, reception};
+use crate::testing::{Accounts, RenderedPage, opened, reception};
 
 const PAGES: [&EmailPage; 2] = [&FORGOT_PASSWORD, &RESEND_VERIFICATION];
 
@@ -9,16 +9,16 @@ fn uri(page: &EmailPage) -> String {
     format!("/auth/{}", page.page)
 }
 
-async fn filled_in(page: &EmailPage, accounts: &Arc<Accounts>, form: &'static str) -> Shown {
+async fn filled_in(page: &EmailPage, accounts: &Arc<Accounts>, form: &'static str) -> RenderedPage {
     let (reception, body) = (reception(Arc::clone(accounts)), Bytes::from_static(form.as_bytes()));
     let request = crate::testing::sent(&uri(page));
-    Shown::from_response(page.answer(&reception, &request, Ok(body)).await).await
+    RenderedPage::from_response(page.answer(&reception, &request, Ok(body)).await).await
 }
 
 #[actix_web::test]
 async fn the_form_asks_for_an_address() {
     for page in PAGES {
-        let shown = Shown::from_response(page.show(&opened(&uri(page)))).await;
+        let shown = RenderedPage::from_response(page.show(&opened(&uri(page)))).await;
 
         assert!(shown.has(&format!("action=\"{}\"", page.page)) && shown.has("name=\"email\""));
     }
@@ -31,7 +31,8 @@ async fn a_link_is_asked_for() {
 
         let sent = filled_in(page, &accounts, "email=ada%40example.org").await;
         let shown =
-            Shown::from_response(page.show(&opened(&format!("/auth/{}", sent.location())))).await;
+            RenderedPage::from_response(page.show(&opened(&format!("/auth/{}", sent.location()))))
+                .await;
 
         assert_eq!(accounts.requests(), [format!("mail {letter} to ada@example.org")]);
         assert_eq!((sent.status, shown.status), (303, 200));
@@ -54,7 +55,8 @@ async fn an_address_that_was_typed_survives_another_language() {
 
 #[actix_web::test]
 async fn a_server_without_mail_says_so() {
-    let accounts = Arc::new(Accounts { asked_for: LinkAsked::NoMail, ..Accounts::default() });
+    let accounts =
+        Arc::new(Accounts { asked_for: EmailRequestResult::NoMail, ..Accounts::default() });
 
     let shown = filled_in(&FORGOT_PASSWORD, &accounts, "email=ada%40example.org").await;
 

@@ -14,28 +14,28 @@ use super::form::{Control, FormView};
 use super::notice::{Notice, refusal};
 use super::page_layout::{PageLayout, done};
 use super::page_request::PageRequest;
-use super::sent::{Sent, sent};
+use super::submission::{Submission, parse_submission};
 use crate::AccountPages;
-use crate::accounts::{LinkAsked, RequestedLetter};
+use crate::accounts::{EmailRequestResult, RequestedEmail};
 use crate::texts::{EmailPageTexts, Texts};
 
 /// A page that asks for a letter.
 pub(crate) struct EmailPage {
     /// The page's own name.
     pub(super) page: &'static str,
-    letter: RequestedLetter,
+    letter: RequestedEmail,
     texts: fn(&'static Texts) -> &'static EmailPageTexts,
 }
 
 pub(crate) static FORGOT_PASSWORD: EmailPage = EmailPage {
     page: "forgot-password.html",
-    letter: RequestedLetter::PasswordReset,
+    letter: RequestedEmail::PasswordReset,
     texts: |it| &it.forgot,
 };
 
 pub(crate) static RESEND_VERIFICATION: EmailPage = EmailPage {
     page: "resend-verification.html",
-    letter: RequestedLetter::Verification,
+    letter: RequestedEmail::Verification,
     texts: |it| &it.resend,
 };
 
@@ -79,21 +79,23 @@ impl EmailPage {
         body: Result<Bytes, ApiError>,
     ) -> HttpResponse {
         let frame = PageRequest::from_request(request).frame;
-        let form: EmailForm = match sent(reception, request, body, &frame) {
-            Ok(Sent::Form(form)) => form,
-            Ok(Sent::Again(form)) => return self.view(frame, &form.email).answer(StatusCode::OK),
+        let form: EmailForm = match parse_submission(reception, request, body, &frame) {
+            Ok(Submission::Form(form)) => form,
+            Ok(Submission::SwitchLanguage(form)) => {
+                return self.view(frame, &form.email).answer(StatusCode::OK);
+            }
             Err(page) => return *page,
         };
-        if let Some(fault) = fault(&frame, &form.email) {
+        if let Some(fault) = email_error(&frame, &form.email) {
             let mut view = self.view(frame, &form.email);
-            view.find_fault("email", fault);
+            view.add_error("email", fault);
             return view.answer(StatusCode::BAD_REQUEST);
         }
-        let (desk, letter) = (Arc::clone(&reception.desk), self.letter);
+        let (desk, letter) = (Arc::clone(&reception.accounts), self.letter);
         let mailed = async move { desk.mail(letter, form.email).await };
-        match reception.ask(frame.language, mailed).await {
-            Ok(LinkAsked::Mailed) => done(&frame, self.page, MAILED),
-            Ok(LinkAsked::NoMail) => {
+        match reception.run_in_language(frame.language, mailed).await {
+            Ok(EmailRequestResult::Mailed) => done(&frame, self.page, MAILED),
+            Ok(EmailRequestResult::NoMail) => {
                 let no_mail = self.texts(&frame).no_mail;
                 Notice::new(frame, no_mail).answer(StatusCode::BAD_REQUEST)
             }
@@ -124,7 +126,7 @@ impl EmailPage {
 
 /// Returns the error of a text that cannot be an address, whoever has an
 /// account.
-fn fault(frame: &PageLayout, email: &str) -> Option<String> {
+fn email_error(frame: &PageLayout, email: &str) -> Option<String> {
     let faults = &frame.texts.faults;
     let email = email.trim();
     if email.is_empty() {

@@ -16,7 +16,7 @@ const MAX_TOKEN_BYTES: usize = 128;
 
 /// Options that a browser passes to an authenticator.
 #[derive(Debug, Clone)]
-pub struct AskedPasskey {
+pub struct PasskeyOptions {
     /// Single-use token that accompanies the answer.
     pub token: Secret<String>,
     /// Options of `navigator.credentials`, as JSON.
@@ -28,11 +28,11 @@ pub struct AskedPasskey {
 pub(crate) fn start_ceremony(
     begun: Ceremony,
     now: Timestamp,
-) -> Result<(AskedPasskey, NewPasskeyChallenge), Unavailable> {
+) -> Result<(PasskeyOptions, NewPasskeyChallenge), Unavailable> {
     let token = refresh_tokens::fresh()?;
     let (hash, expires_at) = (hash(&token), now + LIFETIME);
     let challenge = NewPasskeyChallenge { hash, state: begun.state, expires_at };
-    Ok((AskedPasskey { token, options: begun.options }, challenge))
+    Ok((PasskeyOptions { token, options: begun.options }, challenge))
 }
 
 /// Returns the hash of a presented token; nothing if it cannot be one of ours.

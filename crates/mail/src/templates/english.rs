@@ -56,7 +56,7 @@ fn subject(kind: &Email) -> &'static str {
 }
 
 fn opening(kind: &Email) -> String {
-    if let Some(text) = with_something_filled_in(kind) {
+    if let Some(text) = parameterised_opening(kind) {
         return text;
     }
     let text = match kind {
@@ -117,10 +117,10 @@ fn opening(kind: &Email) -> String {
 
 /// Returns the text of an event about something with a name, or of which some
 /// are left.
-fn with_something_filled_in(kind: &Email) -> Option<String> {
+fn parameterised_opening(kind: &Email) -> Option<String> {
     Some(match kind {
         Email::PasswordChanged(Some(left)) => {
-            format!("{PASSWORD_CHANGED}{}", still_open(*left))
+            format!("{PASSWORD_CHANGED}{}", remaining_access(*left))
         }
         Email::RecoveryCodeUsed(Some(left)) => {
             format!("A recovery code of your account was used. {}", codes_left(*left))
@@ -178,7 +178,7 @@ fn with_something_filled_in(kind: &Email) -> Option<String> {
 
 /// Returns a further sentence on what still opens the account, if there is
 /// anything.
-fn still_open(AppAccess { app_passwords, api_keys }: AppAccess) -> String {
+fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String {
     let counted = |number, one: &str, many: &str| match number {
         0 => None,
         1 => Some(format!("one {one}")),

@@ -15,7 +15,7 @@ use super::page_request::PageRequest;
 /// browser's way to a provider and back, it is told by a page, and so is that
 /// there is nothing where somebody looked; what does not ask for one gets JSON.
 /// Whoever opens a server without a licence is led to where it is set up.
-pub async fn readable<B: MessageBody + 'static>(
+pub async fn render_errors<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
@@ -29,12 +29,14 @@ pub async fn readable<B: MessageBody + 'static>(
     if !is_json(&answer) || !is_for_a_browser(answer.request(), answer.status()) {
         return Ok(answer.map_into_left_body());
     }
-    let frame = PageRequest::from_request(answer.request()).frame.at(answer.request().path());
+    let frame =
+        PageRequest::from_request(answer.request()).frame.with_base_for(answer.request().path());
     let page = refusal(frame, answer.response());
     Ok(answer.into_response(page).map_into_right_body())
 }
 
-/// Returns whether somebody opened a server that has yet to be set up.
+/// Returns whether the front page of a server that is not yet set up was
+/// opened.
 fn is_unlicensed_front<B>(answer: &ServiceResponse<B>) -> bool {
     let request = answer.request();
     answer.status() == StatusCode::FORBIDDEN
@@ -55,12 +57,12 @@ fn is_for_a_browser(request: &HttpRequest, status: StatusCode) -> bool {
             "login" | "callback" | "error" => true,
             page => page.rsplit_once('.').is_some_and(|(_, kind)| kind == "html"),
         };
-    (ours || is_astray(request.method(), path, status)) && reads_pages(request.headers())
+    (ours || is_unknown_page(request.method(), path, status)) && reads_pages(request.headers())
 }
 
-/// Returns whether somebody opened what is not there. Below `/api` and `/v1`
-/// programs alone go.
-fn is_astray(method: &Method, path: &str, status: StatusCode) -> bool {
+/// Returns whether a page was opened that does not exist. Only programs call
+/// paths below `/api` and `/v1`.
+fn is_unknown_page(method: &Method, path: &str, status: StatusCode) -> bool {
     let opens = matches!(*method, Method::GET | Method::HEAD);
     let is_for_programs = path.starts_with("/api/") || speaks_openai(path);
     opens && status == StatusCode::NOT_FOUND && !is_for_programs

@@ -14,11 +14,11 @@ use crate::AccountPages;
 use crate::setup::is_form;
 
 /// Submitted form, with the button that sent it.
-pub(super) enum Sent<T> {
+pub(super) enum Submission<T> {
     /// To be taken.
     Form(T),
     /// To be shown again, in the other language.
-    Again(T),
+    SwitchLanguage(T),
 }
 
 /// The button that sends the form says so.
@@ -29,12 +29,12 @@ struct Button {
 }
 
 /// A form of ours that was filled in, or else a page that says what it is not.
-pub(super) fn sent<T: DeserializeOwned>(
+pub(super) fn parse_submission<T: DeserializeOwned>(
     reception: &AccountPages,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
     frame: &PageLayout,
-) -> Result<Sent<T>, Box<HttpResponse>> {
+) -> Result<Submission<T>, Box<HttpResponse>> {
     let refused = |status, said| Box::new(Notice::new(frame.clone(), said).answer(status));
     let refusals = &frame.texts.refusals;
     if is_foreign(request, &reception.public_url) {
@@ -47,5 +47,9 @@ pub(super) fn sent<T: DeserializeOwned>(
     let form = serde_urlencoded::from_bytes(&body)
         .map_err(|_says_no_more| refused(StatusCode::BAD_REQUEST, refusals.broken_form))?;
     let button: Button = serde_urlencoded::from_bytes(&body).unwrap_or_default();
-    Ok(if button.switch.is_empty() { Sent::Form(form) } else { Sent::Again(form) })
+    Ok(if button.switch.is_empty() {
+        Submission::Form(form)
+    } else {
+        Submission::SwitchLanguage(form)
+    })
 }

@@ -53,7 +53,7 @@ fn with(name: &str, field: &str, value: &str) -> OutgoingEmail {
 }
 
 fn render(letter: &OutgoingEmail) -> Result<EmailContent, RenderError> {
-    PlainLetters::new("https://pia.example", LiveSetting::new(Language::De)).render(letter)
+    EmailTemplates::new("https://pia.example", LiveSetting::new(Language::De)).render(letter)
 }
 
 fn rendered(letter: &OutgoingEmail) -> EmailContent {
