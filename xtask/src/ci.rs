@@ -73,7 +73,8 @@ fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
     docs.env("RUSTDOCFLAGS", "-D warnings");
     // `--workspace`, so that dependencies are built once, with the features
     // that the tests need them with.
-    let shape = ["test", "--workspace", "--test", "architecture", "--test", "tidy"];
+    let shape =
+        ["test", "--workspace", "--test", "architecture", "--test", "tidy", "--test", "words"];
     vec![
         ("format", cargo(&["fmt", "--all", "--check"])),
         ("spelling", tool("typos", &[])),

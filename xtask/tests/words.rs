@@ -1,0 +1,170 @@
+//! The rules of docs/GLOSSARY.md that a program can check.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// Words that no doc comment begins with: they leave out the thing's noun.
+const OPENINGS: [&str; 10] =
+    ["What", "How", "Whether", "Whose", "Who", "Where", "When", "Which", "Why", "The same"];
+
+/// Names of functions that say nothing of what they do.
+const VAGUE_FUNCTIONS: [&str; 18] = [
+    "told", "kept", "known", "shown", "said", "asked", "given", "owed", "begun", "come_in",
+    "appoint", "put_on", "take_off", "shut_out", "let_in", "bury", "judge", "sift",
+];
+
+/// First words of constants that leave out their noun or do not say `MAX`.
+const VAGUE_LIMITS: [&str; 7] =
+    ["MOST", "LEAST", "LONGEST", "SHORTEST", "LARGEST", "FEWEST", "DEEPEST"];
+
+/// Public types of one name in several crates that are the same idea.
+const ONE_IDEA: &[&str] = &["Violation"];
+
+#[test]
+fn doc_comments_begin_with_the_thing_they_describe() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let mut before = "";
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim_start();
+            for mark in ["///", "//!"] {
+                let Some(doc) = line.strip_prefix(mark) else { continue };
+                let begins = !before.starts_with(mark);
+                let vague = OPENINGS.iter().any(|it| {
+                    let rest = doc.trim_start().strip_prefix(it);
+                    rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+                });
+                if begins && vague {
+                    wrong.push(format!("{path}:{}: {line}", number + 1));
+                }
+            }
+            before = line;
+        }
+    }
+    refuse(&wrong, "doc comments that leave out what they describe");
+}
+
+#[test]
+fn vague_names_do_not_come_back() {
+    let banned = banned_types();
+    let mut wrong = Vec::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| is_shipped(path)) {
+        for (number, line) in text.lines().enumerate() {
+            let Some((keyword, name)) = declaration(line) else { continue };
+            let vague = match keyword {
+                "fn" => VAGUE_FUNCTIONS.contains(&name),
+                "const" | "static" => {
+                    VAGUE_LIMITS.iter().any(|it| name.split('_').next() == Some(it))
+                }
+                _ => banned.iter().any(|(folder, names)| {
+                    path.starts_with(folder.as_str()) && names.contains(name)
+                }),
+            };
+            if vague {
+                wrong.push(format!("{path}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    refuse(&wrong, "names that docs/GLOSSARY.md replaces");
+    assert!(banned.values().any(|it| it.contains("Standing")), "the glossary was not read");
+}
+
+#[test]
+fn public_types_have_names_of_their_own() {
+    let mut crates: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| is_shipped(path)) {
+        let owner = path.split('/').nth(1).unwrap_or_default().to_owned();
+        for line in text.lines().filter(|it| it.starts_with("pub ")) {
+            if let Some(("struct" | "enum" | "trait" | "type", name)) = declaration(line) {
+                crates.entry(name.to_owned()).or_default().insert(owner.clone());
+            }
+        }
+    }
+    let shared: Vec<String> = crates
+        .into_iter()
+        .filter(|(name, owners)| owners.len() > 1 && !ONE_IDEA.contains(&name.as_str()))
+        .map(|(name, owners)| format!("{name}: {owners:?}"))
+        .collect();
+    refuse(&shared, "public types of several crates with one name");
+}
+
+/// Returns the types of the glossary's column of replaced words, by the folder
+/// of the crates that they are replaced in.
+fn banned_types() -> BTreeMap<String, BTreeSet<String>> {
+    let glossary = fs::read_to_string(root().join("docs/GLOSSARY.md")).expect("the glossary");
+    let (_, table) = glossary.split_once("## Words").expect("its table of words");
+    let mut banned: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut areas = Vec::new();
+    for row in table.lines().filter(|it| it.starts_with('|')).skip(2) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, area, replaced, ..] = cells.as_slice() else { panic!("not a row: {row}") };
+        if !area.is_empty() {
+            areas = area.split(", ").map(folder).collect();
+        }
+        let names = replaced
+            .split([',', ';'])
+            .map(str::trim)
+            .filter(|it| {
+                it.starts_with(char::is_uppercase) && it.chars().all(char::is_alphanumeric)
+            })
+            .map(str::to_owned);
+        let names: BTreeSet<String> = names.collect();
+        for area in &areas {
+            banned.entry(area.clone()).or_default().extend(names.iter().cloned());
+        }
+    }
+    banned
+}
+
+fn folder(area: &str) -> String {
+    if area == "everywhere" { "crates/".to_owned() } else { format!("crates/{area}/") }
+}
+
+/// Returns the keyword and the name that a line declares, if it declares one.
+fn declaration(line: &str) -> Option<(&str, &str)> {
+    let mut words = line.split_whitespace().skip_while(|it| {
+        it.starts_with("pub") || it.starts_with("in") || ["async", "unsafe"].contains(it)
+    });
+    let keyword = words.next()?;
+    let known = ["fn", "const", "static", "struct", "enum", "trait", "type"];
+    let name = words.next()?.split(|it: char| !it.is_alphanumeric() && it != '_').next()?;
+    known.contains(&keyword).then_some((keyword, name))
+}
+
+/// Returns whether a file is part of a crate, and not only of its tests.
+fn is_shipped(path: &str) -> bool {
+    path.starts_with("crates/")
+        && path.contains("/src/")
+        && !path.contains("/tests/")
+        && !path.ends_with("tests.rs")
+}
+
+/// Returns every Rust file of the workspace, with its path.
+fn sources() -> Vec<(String, String)> {
+    let mut sources = Vec::new();
+    let mut folders = vec![root().join("crates"), root().join("xtask")];
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir().expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                let name = path.strip_prefix(root()).expect("a path of the workspace");
+                let text = fs::read_to_string(&path).expect("a text");
+                sources.push((name.display().to_string(), text));
+            }
+        }
+    }
+    sources
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
+}
+
+fn refuse(found: &[String], what: &str) {
+    assert!(found.is_empty(), "{what}:\n{}", found.join("\n"));
+}
