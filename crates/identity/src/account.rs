@@ -4,6 +4,7 @@ use pia_kernel::{ApiKeyId, GroupId, SessionId, Timestamp, UserId};
 use uuid::Uuid;
 
 use crate::access_tokens::SessionRef;
+use crate::credential::Credential;
 use crate::role::Role;
 
 /// The group that an account is in at first.
@@ -134,22 +135,13 @@ pub struct ApiKeyRef {
     pub key: ApiKeyId,
 }
 
-impl ApiKeyRef {
-    /// As what callers are remembered: the key stands where others have their
-    /// sign-in, and no session has its id.
-    pub(crate) fn as_claim(self) -> SessionRef {
-        SessionRef { user: self.user, session: SessionId(self.key.0) }
-    }
-}
-
 /// As much of a caller as is looked at on every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallerState {
     /// Account of the caller.
     pub user: UserId,
-    /// The sign-in they call with; the id of their key, if that is what they
-    /// call with.
-    pub session: SessionId,
+    /// Credential that they call with.
+    pub credential: Credential,
     /// In which capacity they use the service.
     pub customer: CustomerType,
     /// Permissions beyond the caller's own data.
@@ -167,7 +159,7 @@ impl CallerState {
     pub fn new(user: UserId, session: SessionId) -> Self {
         Self {
             user,
-            session,
+            credential: SessionRef { user, session }.into(),
             customer: CustomerType::NotDeclared,
             role: Role::User,
             group: DEFAULT_GROUP,

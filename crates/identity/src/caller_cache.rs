@@ -8,7 +8,8 @@ use std::time::Duration;
 use pia_kernel::{Clock, Timestamp, Unavailable, UserId};
 
 use crate::access_tokens::SessionRef;
-use crate::account::{ApiKeyRef, CallerState};
+use crate::account::CallerState;
+use crate::credential::Credential;
 use crate::ports::AccountStore;
 
 /// Maximum age of a cached entry.
@@ -44,7 +45,7 @@ struct Shard {
     /// Number of invalidations in this shard: a read that began before one is
     /// not cached after it.
     forgotten: u64,
-    copies: HashMap<SessionRef, CachedState>,
+    copies: HashMap<Credential, CachedState>,
     /// Number of copies at which old ones are swept.
     sweep_at: usize,
 }
@@ -75,50 +76,33 @@ impl CallerCache {
 
     /// Returns the cached state of a caller, if it is recent enough to let them
     /// pass.
-    pub fn cached(&self, claim: SessionRef) -> Option<CallerState> {
-        let now = self.inner.clock.now();
-        let shard = self.shard(claim.user)?;
-        shard.copies.get(&claim).filter(|it| it.is_fresh(now)).map(|it| it.standing)
+    pub fn cached(&self, credential: impl Into<Credential>) -> Option<CallerState> {
+        let (now, credential) = (self.inner.clock.now(), credential.into());
+        let shard = self.shard(credential.user())?;
+        shard.copies.get(&credential).filter(|it| it.is_fresh(now)).map(|it| it.standing)
     }
 
-    /// Returns the cached state of a caller with an API key, if it is recent
-    /// enough to let them pass.
-    pub fn cached_key(&self, claim: ApiKeyRef) -> Option<CallerState> {
-        self.cached(claim.as_claim())
-    }
-
-    /// Loads the current state of a caller; nothing if their account or session
-    /// is gone.
-    pub async fn fresh(&self, claim: SessionRef) -> Result<Option<CallerState>, Unavailable> {
-        let at = self.inner.clock.now();
-        let look = self.inner.store.standing(claim.user, claim.session, at);
-        self.remember(claim, at, look).await
-    }
-
-    /// Loads the current state of a caller with an API key; nothing if their
-    /// account or the key is gone.
-    pub async fn fresh_key(&self, claim: ApiKeyRef) -> Result<Option<CallerState>, Unavailable> {
-        let at = self.inner.clock.now();
-        let look = self.inner.store.key_standing(claim, at);
-        self.remember(claim.as_claim(), at, look).await
-    }
-
-    async fn remember(
+    /// Loads the current state of a caller; nothing if their account is gone, or
+    /// the session or the key.
+    pub async fn fresh(
         &self,
-        claim: SessionRef,
-        at: Timestamp,
-        look: impl Future<Output = Result<Option<CallerState>, Unavailable>>,
+        credential: impl Into<Credential>,
     ) -> Result<Option<CallerState>, Unavailable> {
-        let forgotten = self.shard(claim.user).map(|it| it.forgotten);
-        let standing = look.await?;
-        if let Some(mut shard) = self.shard(claim.user) {
+        let (at, store, credential) =
+            (self.inner.clock.now(), &self.inner.store, credential.into());
+        let forgotten = self.shard(credential.user()).map(|it| it.forgotten);
+        let standing = match credential {
+            Credential::Session(it) => store.standing(it.user, it.session, at).await?,
+            Credential::ApiKey(key) => store.key_standing(key, at).await?,
+        };
+        if let Some(mut shard) = self.shard(credential.user()) {
             match standing {
                 Some(standing) if forgotten == Some(shard.forgotten) => {
-                    shard.keep(claim, CachedState { standing, at }, self.inner.most_in_shard);
+                    shard.keep(credential, CachedState { standing, at }, self.inner.most_in_shard);
                 }
                 // It may have been read before what has changed since.
                 Some(_) => {}
-                None => drop(shard.copies.remove(&claim)),
+                None => drop(shard.copies.remove(&credential)),
             }
         }
         Ok(standing)
@@ -141,7 +125,7 @@ impl CallerCache {
     pub fn forget(&self, claim: SessionRef) {
         if let Some(mut shard) = self.shard(claim.user) {
             shard.forgotten += 1;
-            shard.copies.remove(&claim);
+            shard.copies.remove(&claim.into());
         }
     }
 
@@ -149,7 +133,7 @@ impl CallerCache {
     pub fn forget_user(&self, user: UserId) {
         if let Some(mut shard) = self.shard(user) {
             shard.forgotten += 1;
-            shard.copies.retain(|claim, _| claim.user != user);
+            shard.copies.retain(|it, _| it.user() != user);
         }
     }
 
@@ -172,13 +156,13 @@ impl CallerCache {
 impl Shard {
     /// Remembers a copy. Old ones leave when there are twice as many as after
     /// the last sweep; of more than the most, the newest are not remembered.
-    fn keep(&mut self, claim: SessionRef, copy: CachedState, most: usize) {
+    fn keep(&mut self, credential: Credential, copy: CachedState, most: usize) {
         if self.copies.len() >= self.sweep_at.max(SMALL).min(most) {
             self.copies.retain(|_, it| it.is_fresh(copy.at));
             self.sweep_at = self.copies.len() * 2;
         }
-        if self.copies.len() < most || self.copies.contains_key(&claim) {
-            self.copies.insert(claim, copy);
+        if self.copies.len() < most || self.copies.contains_key(&credential) {
+            self.copies.insert(credential, copy);
         }
     }
 }

@@ -8,6 +8,7 @@ use pia_kernel::{
     Unavailable,
 };
 
+use crate::access_tokens::SessionRef;
 use crate::account::{Account, CallerState, LOCAL};
 use crate::caller_cache::CallerCache;
 use crate::factor_proofs::{FactorAnswer, ProofError, ReauthProof};
@@ -101,7 +102,9 @@ impl AccountDeletion {
             AuditEntry { at, actor: None, subject: None, object: None, action: "account.deleted" };
         let effects = SideEffects { audit: vec![entry], mail: Vec::new() }
             .and_mail(QueuedEmail::new("account-deleted").to_address(at, account.email));
-        let departure = AccountErasure { user: caller.user, session: caller.session, at, effects };
+        let SessionRef { user, session } =
+            caller.credential.session().ok_or(DeleteError::SessionOver)?;
+        let departure = AccountErasure { user, session, at, effects };
         let erasure = self.eraser.erase(departure).await?;
         self.standings.forget_user(caller.user);
         match erasure {

@@ -72,13 +72,13 @@ impl ApiKeyAuthenticator {
     /// Returns the cached state of a caller, if it is recent enough to let them
     /// pass.
     pub fn cached(&self, claim: ApiKeyRef) -> Option<CallerState> {
-        self.inner.standings.cached_key(claim)
+        self.inner.standings.cached(claim)
     }
 
     /// Loads the current state of a caller; nothing if their account or the key
     /// is gone. Records now and then that the key is used.
     pub async fn fresh(&self, claim: ApiKeyRef) -> Result<Option<CallerState>, Unavailable> {
-        let standing = self.inner.standings.fresh_key(claim).await?;
+        let standing = self.inner.standings.fresh(claim).await?;
         if standing.is_none() {
             self.lock_cache().claims.retain(|_, it| *it != claim);
         } else if let Some(at) = self.to_be_noted(claim.key) {

@@ -81,12 +81,12 @@ mod tests {
             })
             .returning(|_, _, _| Ok(true));
         let (keys, standings) = over(store);
-        standings.fresh_key(claim).await.unwrap();
-        assert!(standings.cached_key(claim).is_some());
+        standings.fresh(claim).await.unwrap();
+        assert!(standings.cached(claim).is_some());
 
         keys.revoke(claim.key).await.unwrap();
 
-        assert!(standings.cached_key(claim).is_none());
+        assert!(standings.cached(claim).is_none());
     }
 
     #[tokio::test]

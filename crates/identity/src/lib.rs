@@ -9,6 +9,7 @@ mod app_password_codes;
 mod app_passwords;
 mod caller_cache;
 mod code_challenge;
+mod credential;
 mod deletion;
 mod device;
 mod email;
@@ -66,6 +67,7 @@ pub use app_passwords::{
 };
 pub use caller_cache::CallerCache;
 pub use code_challenge::CodeChallenge;
+pub use credential::Credential;
 pub use deletion::{AccountDeletion, DeleteError, DeletionRequest};
 pub use device::{Network, SignInDevice};
 pub use email::{fold_email, readable_email, stored_forms};

@@ -49,7 +49,9 @@ impl Reauthenticator {
         caller: CallerState,
         proof: Option<ReauthProof>,
     ) -> Result<Reauthentication, OwnerError> {
-        let claim = SessionRef { user: caller.user, session: caller.session };
+        let Some(claim) = caller.credential.session() else {
+            return Ok(Reauthentication::Delegated);
+        };
         if let Some(proof) = proof {
             self.verify(claim, proof).await?;
             return Ok(Reauthentication::Fresh);

@@ -6,8 +6,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
     Account, AccountStore, ApiKeyRef, CallerState, Candidate, Credentials, CredentialsEpoch,
-    CustomerType, KeyScope, KeyUse, Network, NewAccount, Registered, Role, SessionScope,
-    SignInOutcome, fold_email,
+    CustomerType, KeyScope, KeyUse, Network, NewAccount, Registered, Role, SessionRef,
+    SessionScope, SignInOutcome, fold_email,
 };
 use pia_kernel::{GroupId, Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, api_keys, sessions, sign_ins, totp_factors};
@@ -72,7 +72,7 @@ impl SqlAccounts {
         row.map(|row| Ok(Credentials::try_from(row)?.account)).transpose()
     }
 
-    async fn standing_of(
+    async fn load_caller_state(
         &self,
         user: UserId,
         session: SessionId,
@@ -100,11 +100,11 @@ impl SqlAccounts {
         };
         let scope = if by_app_password { SessionScope::Data } else { SessionScope::Full };
         let (customer, role) = (customer_type(customer)?, self::role(&role)?);
-        let group = GroupId(group.0);
-        Ok(Some(CallerState { user, session, customer, role, group, scope, email_verified }))
+        let (group, credential) = (GroupId(group.0), SessionRef { user, session }.into());
+        Ok(Some(CallerState { user, credential, customer, role, group, scope, email_verified }))
     }
 
-    async fn key_standing_of(
+    async fn load_key_caller_state(
         &self,
         ApiKeyRef { user, key }: ApiKeyRef,
         now: Timestamp,
@@ -135,8 +135,8 @@ impl SqlAccounts {
         }
         let scope = SessionScope::Key(KeyUse { key, weekly_credits });
         let (customer, role) = (customer_type(customer)?, self::role(&role)?);
-        let (session, group) = (SessionId(key.0), GroupId(group.0));
-        Ok(Some(CallerState { user, session, customer, role, group, scope, email_verified }))
+        let (group, credential) = (GroupId(group.0), ApiKeyRef { user, key }.into());
+        Ok(Some(CallerState { user, credential, customer, role, group, scope, email_verified }))
     }
 
     async fn replace_hash(&self, user: UserId, old: &str, new: &str) -> Result<(), DbError> {
@@ -203,7 +203,7 @@ impl AccountStore for SqlAccounts {
         session: SessionId,
         now: Timestamp,
     ) -> Result<Option<CallerState>, Unavailable> {
-        Ok(self.standing_of(user, session, now).await?)
+        Ok(self.load_caller_state(user, session, now).await?)
     }
 
     async fn key_standing(
@@ -211,7 +211,7 @@ impl AccountStore for SqlAccounts {
         claim: ApiKeyRef,
         now: Timestamp,
     ) -> Result<Option<CallerState>, Unavailable> {
-        Ok(self.key_standing_of(claim, now).await?)
+        Ok(self.load_key_caller_state(claim, now).await?)
     }
 
     async fn rehash(

@@ -17,9 +17,11 @@ use crate::budgets::{Budget, Payer};
 pub struct Caller(pub CallerState);
 
 impl Caller {
-    /// Returns the caller and their session.
-    pub fn session_ref(self) -> SessionRef {
-        SessionRef { user: self.0.user, session: self.0.session }
+    /// Returns the caller's session. Only rows that take API keys are called
+    /// without one; there it is an error of the server.
+    pub fn session_ref(self) -> Result<SessionRef, ApiError> {
+        let session = self.0.credential.session();
+        session.ok_or_else(|| ApiError::internal("the route takes other credentials"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The gates before every route, in their one order: licence, identity (the
 //! token's signature alone), rate budget, account, feature, length of the body.
 
-mod credential_holder;
+mod credential;
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, UPGRADE
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
 use pia_identity::{
-    AccessTokens, AccountRules, ApiKeyAuthenticator, CallerCache, CallerState, RateLimitOutcome,
-    SessionScope,
+    AccessTokens, AccountRules, ApiKeyAuthenticator, CallerCache, CallerState, Credential,
+    RateLimitOutcome, SessionScope,
 };
 use pia_kernel::{Clock, LiveSetting, Secret, UserId};
 use pia_policy::{LicenceState, Licensed};
@@ -25,7 +25,6 @@ use crate::routes::{
     Access, AccountScope, Licensing, PaidBy, RateLimit, Route, RouteMatch, RouteTable,
 };
 use crate::{ApiError, Caller, PresentedCredential, Runner};
-use credential_holder::CredentialHolder;
 
 /// Dependencies of the gates.
 pub struct Gates {
@@ -115,8 +114,8 @@ impl Gates {
     /// A caller is counted before they are refused, so that guessing a token
     /// costs the guesser; and refused before anything of the body is read.
     async fn check_access(&self, request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {
-        let holder = self.identify(request, route).await?;
-        let user = holder.map(CredentialHolder::user).filter(|_| route.payer == PaidBy::Caller);
+        let credential = self.identify(request, route).await?;
+        let user = credential.map(Credential::user).filter(|_| route.payer == PaidBy::Caller);
         let payer = payer(request, user);
         if let (RateLimit::AtGate(budget), Some(payer)) = (route.charge, payer) {
             self.charge(budget, payer).await?;
@@ -124,7 +123,7 @@ impl Gates {
         match route.access {
             Access::Anonymous => {}
             Access::Bearer | Access::Owner | Access::OwnerOrGone => {
-                let standing = self.caller_state(holder, route).await?;
+                let standing = self.caller_state(credential, route).await?;
                 request.extensions_mut().insert(Caller(standing));
             }
             Access::Operator => self.operator(request)?,
@@ -133,7 +132,7 @@ impl Gates {
         check_content_length(request, route)?;
         let mut left = request.extensions_mut();
         left.insert(BodyLimit(route.body_limit));
-        left.insert(PresentedCredential(holder.and_then(CredentialHolder::session)));
+        left.insert(PresentedCredential(credential.and_then(Credential::session)));
         if let (RateLimit::InHandler(budget), Some(payer)) = (route.charge, payer) {
             left.insert(RateLimitPayer { budget, default_payer: payer });
         }
@@ -154,21 +153,21 @@ impl Gates {
     }
 
     /// The account and the session are looked at on every request: a token
-    /// says who its holder was when it was issued, not that they may still
+    /// says who its credential was when it was issued, not that they may still
     /// come in. What is remembered of them may only let pass.
     async fn caller_state(
         &self,
-        holder: Option<CredentialHolder>,
+        credential: Option<Credential>,
         route: &Route,
     ) -> Result<CallerState, ApiError> {
-        let holder = holder.ok_or_else(ApiError::unauthenticated)?;
-        if let Some(standing) = self.cached(holder)
+        let credential = credential.ok_or_else(ApiError::unauthenticated)?;
+        if let Some(standing) = self.cached(credential)
             && self.refusal(standing, route).is_none()
         {
             return Ok(standing);
         }
-        let fresh = self.fresh(holder).await?;
-        let Some(standing) = fresh else { return Err(self.rejection(holder, route).await?) };
+        let fresh = self.fresh(credential).await?;
+        let Some(standing) = fresh else { return Err(self.rejection(credential, route).await?) };
         match self.refusal(standing, route) {
             Some(refusal) => Err(refusal),
             None => Ok(standing),
@@ -176,12 +175,8 @@ impl Gates {
     }
 
     /// Returns the error for somebody with a valid token who is refused.
-    async fn rejection(
-        &self,
-        holder: CredentialHolder,
-        route: &Route,
-    ) -> Result<ApiError, ApiError> {
-        let CredentialHolder::Session(claim) = holder else {
+    async fn rejection(&self, credential: Credential, route: &Route) -> Result<ApiError, ApiError> {
+        let Credential::Session(claim) = credential else {
             return Ok(ApiError::unauthenticated());
         };
         if route.access != Access::OwnerOrGone {
@@ -207,7 +202,7 @@ impl Gates {
         }
         let rules = self.rules.get();
         if rules.owes_verification(&standing) {
-            let message = "Open the link in the letter first that went to your address.";
+            let message = "Open the link in the email first that went to your address.";
             return Some(refused("email_not_verified", message));
         }
         let message = "Declare first whether you use the service as a trader.";

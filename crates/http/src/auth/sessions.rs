@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use actix_web::web::{Data, Json};
-use pia_identity::{SessionEntry, SessionRef};
+use pia_identity::SessionEntry;
 use pia_kernel::{SessionId, Timestamp, Unavailable};
 use pia_web::{ApiError, Caller, Paging, PathId};
 use serde::Serialize;
@@ -73,7 +73,8 @@ pub(crate) async fn sessions(
         Ok::<_, Unavailable>((part, devices.names(user).await?))
     };
     let (part, names) = api.runner.run(list).await?;
-    let told = |it| SessionItem::new(it, caller.0.session, &names);
+    let own = caller.session_ref()?.session;
+    let told = |it| SessionItem::new(it, own, &names);
     Ok(Json(SessionsResponse {
         items: part.items.into_iter().map(told).collect(),
         next_cursor: part.next.map(Paging::format_cursor),
@@ -86,7 +87,7 @@ pub(crate) async fn revoke_session(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (sessions, caller) = (api.sessions.clone(), session_ref(caller));
+    let (sessions, caller) = (api.sessions.clone(), caller.session_ref()?);
     let revoke = async move { sessions.revoke(caller, SessionId(id)).await };
     api.runner.run(revoke).await?;
     Ok(Json(Done::success()))
@@ -96,14 +97,10 @@ pub(crate) async fn revoke_others(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<RevokedResponse>, ApiError> {
-    let (sessions, caller) = (api.sessions.clone(), session_ref(caller));
+    let (sessions, caller) = (api.sessions.clone(), caller.session_ref()?);
     let revoke = async move { sessions.revoke_others(caller).await };
     let revoked = api.runner.run(revoke).await?;
     Ok(Json(RevokedResponse { revoked }))
-}
-
-fn session_ref(Caller(standing): Caller) -> SessionRef {
-    SessionRef { user: standing.user, session: standing.session }
 }
 
 impl SessionItem {

@@ -176,14 +176,14 @@ async fn a_key_that_is_taken_away_opens_nothing_at_once() {
     let world = world();
     let key = world.create(named("a")).await.unwrap().entry.id;
     let claim = ApiKeyRef { user: world.claim.user, key };
-    world.standings.fresh_key(claim).await.unwrap();
-    assert!(world.standings.cached_key(claim).is_some());
+    world.standings.fresh(claim).await.unwrap();
+    assert!(world.standings.cached(claim).is_some());
 
     world.keys.revoke(world.claim, key).await.unwrap();
     let again = world.keys.revoke(world.claim, key).await;
 
     assert!(matches!(again, Err(RemoveApiKeyError::Unknown)));
-    assert_eq!(world.standings.cached_key(claim), None);
+    assert_eq!(world.standings.cached(claim), None);
     assert_eq!(world.factors.audited(), ["ApiKey.Created", "ApiKey.Revoked"]);
     assert_eq!(world.factors.letters(), ["api-key-added", "api-key-removed"]);
 }

@@ -78,7 +78,7 @@ pub(crate) async fn scope(db: &Database, claim: ApiKeyRef, second: u64) -> Optio
     let now = START + Duration::from_secs(second);
     let standing = SqlAccounts::new(db.clone()).key_standing(claim, now).await.unwrap();
     standing.map(|it| {
-        assert_eq!((it.user, it.session), (claim.user, SessionId(claim.key.0)));
+        assert_eq!((it.user, it.credential), (claim.user, claim.into()));
         it.scope
     })
 }

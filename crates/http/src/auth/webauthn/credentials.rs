@@ -96,7 +96,7 @@ pub(crate) async fn remove_passkey(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (passkeys, claim) = (api.passkeys.clone(), caller.session_ref());
+    let (passkeys, claim) = (api.passkeys.clone(), caller.session_ref()?);
     let remove = async move { passkeys.remove(claim, PasskeyId(id)).await };
     api.runner.run(remove).await?;
     Ok(Json(Done::success()))

@@ -1,0 +1,45 @@
+//! Credential that a request carries.
+
+use pia_kernel::UserId;
+
+use crate::access_tokens::SessionRef;
+use crate::account::ApiKeyRef;
+
+/// Credential that a request carries, once it is found to be good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Credential {
+    /// Access token of a session.
+    Session(SessionRef),
+    /// API key, with which a script calls.
+    ApiKey(ApiKeyRef),
+}
+
+impl Credential {
+    /// Returns the account that it belongs to.
+    pub fn user(self) -> UserId {
+        match self {
+            Self::Session(session) => session.user,
+            Self::ApiKey(key) => key.user,
+        }
+    }
+
+    /// Returns the session; nothing for what is none.
+    pub fn session(self) -> Option<SessionRef> {
+        match self {
+            Self::Session(session) => Some(session),
+            Self::ApiKey(_) => None,
+        }
+    }
+}
+
+impl From<SessionRef> for Credential {
+    fn from(session: SessionRef) -> Self {
+        Self::Session(session)
+    }
+}
+
+impl From<ApiKeyRef> for Credential {
+    fn from(key: ApiKeyRef) -> Self {
+        Self::ApiKey(key)
+    }
+}

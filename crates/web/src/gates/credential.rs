@@ -1,0 +1,59 @@
+//! Credential of a request: the token of a session, or an API key.
+
+use actix_web::dev::ServiceRequest;
+use pia_identity::{ApiKeyAuthenticator, CallerState, Credential, Program};
+
+use super::{Gates, bearer, payer};
+use crate::ApiError;
+use crate::browser::program_with_api_key;
+use crate::budgets::Budget;
+use crate::routes::Route;
+
+impl Gates {
+    /// Identifies the caller. A key counts as none where keys open nothing, and
+    /// in a browser: whatever page is open there would call with it. One that
+    /// this instance has not cached is counted against its address before it is
+    /// looked up, so that invented keys do not reach the database without end.
+    pub(super) async fn identify(
+        &self,
+        request: &ServiceRequest,
+        route: &Route,
+    ) -> Result<Option<Credential>, ApiError> {
+        let Some(shown) = bearer(request) else { return Ok(None) };
+        let Some(hash) = ApiKeyAuthenticator::parse(shown) else {
+            return Ok(self.tokens.verify(shown).map(Credential::Session));
+        };
+        if !route.takes_keys() || program_with_api_key(request.headers()) == Program::Browser {
+            return Ok(None);
+        }
+        if let Some(known) = self.keys.cached_owner(hash) {
+            return Ok(Some(Credential::ApiKey(known)));
+        }
+        if let Some(address) = payer(request, None) {
+            self.charge(Budget::Global, address).await?;
+        }
+        let keys = self.keys.clone();
+        let found = self.runner.run(async move { keys.find(hash).await }).await?;
+        Ok(found.map(Credential::ApiKey))
+    }
+
+    pub(super) fn cached(&self, credential: Credential) -> Option<CallerState> {
+        self.callers.cached(credential)
+    }
+
+    pub(super) async fn fresh(
+        &self,
+        credential: Credential,
+    ) -> Result<Option<CallerState>, ApiError> {
+        match credential {
+            Credential::Session(session) => {
+                let callers = self.callers.clone();
+                self.runner.run(async move { callers.fresh(session).await }).await
+            }
+            Credential::ApiKey(key) => {
+                let keys = self.keys.clone();
+                self.runner.run(async move { keys.fresh(key).await }).await
+            }
+        }
+    }
+}
