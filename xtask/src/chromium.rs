@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::command::found;
+use crate::command::find_program;
 use crate::debian;
 use crate::outcome::Outcome;
 
@@ -12,8 +12,8 @@ const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "c
 /// The program that drives Chromium, installed with it if need be.
 pub(crate) fn driver() -> Outcome<PathBuf> {
     let installed = || {
-        let driver = found("chromedriver");
-        driver.filter(|_| BROWSERS.iter().any(|it| found(it).is_some()))
+        let driver = find_program("chromedriver");
+        driver.filter(|_| BROWSERS.iter().any(|it| find_program(it).is_some()))
     };
     if let Some(driver) = installed() {
         return Ok(driver);

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::command::{cargo, shown};
+use crate::command::{cargo, display_command};
 use crate::interrupt::Interrupt;
 use crate::job::Job;
 use crate::outcome::Outcome;
@@ -38,7 +38,7 @@ fn steps(took: &mut Vec<(&'static str, Duration)>, interrupt: &Interrupt) -> Out
     let workshop = workshop.ok_or("the tools are not ready")?;
     let checks = audit(&workshop).into_iter().chain(commands(&workshop));
     for (name, mut command) in checks {
-        println!("\n==> {name}: {}", shown(&command));
+        println!("\n==> {name}: {}", display_command(&command));
         timed(name, &mut || Job::run(command.current_dir(places::root()), interrupt))?;
     }
     Ok(())

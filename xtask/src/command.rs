@@ -16,7 +16,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
 /// Runs a program that ends with this one by this signal, with more for
 /// `setpriv` to do. Where it is missing, only the plain program is left.
 pub(crate) fn ending_with_us(signal: &str, also: &[&str], program: &OsStr) -> Command {
-    let Some(setpriv) = found("setpriv") else { return Command::new(program) };
+    let Some(setpriv) = find_program("setpriv") else { return Command::new(program) };
     let mut command = Command::new(setpriv);
     command.args(["--pdeathsig", signal]).args(also).arg(program);
     command
@@ -41,23 +41,25 @@ pub(crate) fn cargo() -> Command {
 }
 
 /// Returns the path of a program on the search path.
-pub(crate) fn found(program: &str) -> Option<PathBuf> {
+pub(crate) fn find_program(program: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|it| it.join(program)).find(|it| it.is_file())
 }
 
 /// Returns the standard output of a short program.
 pub(crate) fn output(command: &mut Command) -> Outcome<String> {
-    let output = command.output().map_err(|err| format!("`{}`: {err}", shown(command)))?;
+    let output =
+        command.output().map_err(|err| format!("`{}`: {err}", display_command(command)))?;
     if output.status.success() {
         return Ok(String::from_utf8(output.stdout)?);
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`{}` ended with {}: {}", shown(command), output.status, said.trim()).into())
+    Err(format!("`{}` ended with {}: {}", display_command(command), output.status, said.trim())
+        .into())
 }
 
 /// A command as one would type it, but for what keeps it from outliving us.
-pub(crate) fn shown(command: &Command) -> String {
+pub(crate) fn display_command(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy().into_owned()];
     words.extend(command.get_args().map(|it| it.to_string_lossy().into_owned()));
     match words.as_slice() {

@@ -4,13 +4,13 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
-use crate::command::{found, output};
+use crate::command::{find_program, output};
 use crate::outcome::Outcome;
 
 /// Installs packages as root on Debian and its kin; elsewhere says what to install.
 pub(crate) fn install(what_for: &str, packages: &[&str]) -> Outcome {
     let names = packages.join(" ");
-    if !root()? || found("apt-get").is_none() {
+    if !root()? || find_program("apt-get").is_none() {
         return Err(format!("{what_for} is missing: install it (on Debian: `sudo apt-get install {names}`) and try again").into());
     }
     println!("Installing {names}, as {what_for} is missing …");

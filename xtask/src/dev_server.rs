@@ -84,7 +84,7 @@ impl DevServer {
 
     /// Goes on until the process is told to stop, which is how this ends well.
     pub(crate) fn serve(mut self, interrupt: &Interrupt) -> Outcome {
-        while !interrupt.came() {
+        while !interrupt.is_set() {
             self.server.still_runs()?;
             if let Some(upstream) = &mut self.upstream {
                 upstream.job.still_runs()?;

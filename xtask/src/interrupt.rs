@@ -23,12 +23,12 @@ impl Interrupt {
         Ok(Self(noted))
     }
 
-    pub(crate) fn came(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
     /// Ends what is going on, if it is to end.
     pub(crate) fn check(&self) -> Outcome {
-        if self.came() { Err("stopped as told".into()) } else { Ok(()) }
+        if self.is_set() { Err("stopped as told".into()) } else { Ok(()) }
     }
 }

@@ -5,12 +5,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::command::shown;
+use crate::command::display_command;
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 
 /// Interval at which a running child is looked after.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Duration for which a child may take to end when told to.
 const GRACE: Duration = Duration::from_secs(15);
@@ -26,7 +26,7 @@ pub(crate) struct Job {
 impl Job {
     /// Starts a command that is told to end by SIGTERM.
     pub(crate) fn start(command: &mut Command) -> Outcome<Self> {
-        let name = shown(command);
+        let name = display_command(command);
         let child = command
             .stdin(Stdio::null())
             .process_group(0)
@@ -55,7 +55,7 @@ impl Job {
                 return Ok(status);
             }
             interrupt.check()?;
-            sleep(LOOK);
+            sleep(POLL_INTERVAL);
         }
     }
 
@@ -96,7 +96,7 @@ impl Drop for Job {
             if let Ok(Some(_ended)) = self.child.try_wait() {
                 return;
             }
-            sleep(LOOK);
+            sleep(POLL_INTERVAL);
         }
         self.signal("KILL");
         drop(self.child.kill());

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::command::{found, output};
+use crate::command::{find_program, output};
 use crate::debian;
 use crate::outcome::Outcome;
 use crate::places;
@@ -20,7 +20,7 @@ pub(crate) fn modules(name: &str, from: &str) -> Outcome<PathBuf> {
     for list in LISTS {
         holds.push_str(&fs::read_to_string(from.join(list))?);
     }
-    if found("node").is_none() || found("npm").is_none() {
+    if find_program("node").is_none() || find_program("npm").is_none() {
         debian::install("Node.js with npm", &["nodejs", "npm"])?;
     }
     // Written last: a folder half filled does not count.

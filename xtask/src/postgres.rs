@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::command::{ending_with_us, found, output};
+use crate::command::{ending_with_us, find_program, output};
 use crate::debian;
 use crate::interrupt::Interrupt;
 use crate::job::Job;
@@ -127,7 +127,7 @@ fn installed() -> Option<PathBuf> {
         .map(|it| it.path())
         .filter(|it| it.join("bin/initdb").is_file())
         .max_by_key(|it| version(it));
-    let on_path = || found("initdb")?.parent().map(Path::to_owned);
+    let on_path = || find_program("initdb")?.parent().map(Path::to_owned);
     newest.map(|it| it.join("bin")).or_else(on_path)
 }
 
@@ -136,7 +136,7 @@ fn unprivileged(program: &Path) -> Outcome<Command> {
     if !debian::root()? {
         return Ok(ending_with_us("QUIT", &[], program.as_os_str()));
     }
-    if found("setpriv").is_none() {
+    if find_program("setpriv").is_none() {
         return Err("PostgreSQL does not run as root, and util-linux's setpriv is missing: \
                     install it, or run this as another user"
             .into());

@@ -25,7 +25,7 @@ impl SqlApiKeys {
         Self { db }
     }
 
-    async fn keep(
+    async fn insert_api_key(
         &self,
         new: &NewApiKey,
         most: usize,
@@ -47,7 +47,7 @@ impl SqlApiKeys {
             let good = match evidence {
                 VerifiedProof::Password | VerifiedProof::SignIn => true,
                 VerifiedProof::Code(_) | VerifiedProof::RecoveryCode(_) => {
-                    conn.spend(new.by.user, evidence).await?
+                    conn.consume_proof(new.by.user, evidence).await?
                 }
             };
             if !good {
@@ -98,7 +98,7 @@ impl SqlApiKeys {
         Ok(())
     }
 
-    async fn take_away(
+    async fn delete_key(
         &self,
         claim: ApiKeyRef,
         at: Timestamp,
@@ -128,7 +128,7 @@ impl ApiKeyStore for SqlApiKeys {
         evidence: VerifiedProof,
         effects: SideEffects,
     ) -> Result<StoreAppPassword, Unavailable> {
-        Ok(self.keep(&new, most, evidence, &effects).await?)
+        Ok(self.insert_api_key(&new, most, evidence, &effects).await?)
     }
 
     async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable> {
@@ -158,7 +158,7 @@ impl ApiKeyStore for SqlApiKeys {
         at: Timestamp,
         effects: KeyEndEffects,
     ) -> Result<bool, Unavailable> {
-        Ok(self.take_away(claim, at, effects).await?)
+        Ok(self.delete_key(claim, at, effects).await?)
     }
 }
 

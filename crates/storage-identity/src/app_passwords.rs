@@ -25,7 +25,7 @@ impl SqlAppPasswords {
         Self { db }
     }
 
-    async fn keep(
+    async fn insert_app_password(
         &self,
         new: &NewAppPassword,
         most: usize,
@@ -47,7 +47,7 @@ impl SqlAppPasswords {
             let good = match evidence {
                 VerifiedProof::Password | VerifiedProof::SignIn => true,
                 VerifiedProof::Code(_) | VerifiedProof::RecoveryCode(_) => {
-                    conn.spend(new.by.user, evidence).await?
+                    conn.consume_proof(new.by.user, evidence).await?
                 }
             };
             if !good {
@@ -83,7 +83,7 @@ impl SqlAppPasswords {
         Ok(found.map(|it| AppPasswordId(it.0)))
     }
 
-    async fn take_away(
+    async fn delete_with_sessions(
         &self,
         (user, id): (UserId, AppPasswordId),
         at: Timestamp,
@@ -118,7 +118,7 @@ impl AppPasswordStore for SqlAppPasswords {
         evidence: VerifiedProof,
         effects: SideEffects,
     ) -> Result<StoreAppPassword, Unavailable> {
-        Ok(self.keep(&new, most, evidence, &effects).await?)
+        Ok(self.insert_app_password(&new, most, evidence, &effects).await?)
     }
 
     async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable> {
@@ -140,7 +140,7 @@ impl AppPasswordStore for SqlAppPasswords {
         effects: RemovalEffects,
         if_ended: EndEffects,
     ) -> Result<bool, Unavailable> {
-        Ok(self.take_away(whose, at, effects, if_ended).await?)
+        Ok(self.delete_with_sessions(whose, at, effects, if_ended).await?)
     }
 }
 

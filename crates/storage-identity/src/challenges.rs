@@ -42,7 +42,7 @@ impl SqlChallenges {
         })
     }
 
-    async fn whose(
+    async fn challenge_owner(
         &self,
         hash: TokenHash,
         most: u32,
@@ -79,7 +79,7 @@ impl SqlChallenges {
             if !diesel::select(exists(open)).get_result::<bool>(conn).await? {
                 return Ok(Redeemed::Gone);
             }
-            if !conn.spend(*user, *evidence).await? {
+            if !conn.consume_proof(*user, *evidence).await? {
                 return Ok(Redeemed::Stale);
             }
             diesel::delete(challenges::table.find(hash.0.to_vec())).execute(conn).await?;
@@ -114,7 +114,7 @@ impl ChallengeStore for SqlChallenges {
         most: u32,
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
-        Ok(self.whose(hash, most, now).await?)
+        Ok(self.challenge_owner(hash, most, now).await?)
     }
 
     async fn attempt(

@@ -35,7 +35,7 @@ pub(crate) trait FactorWrites {
 
     /// Spends evidence, if the account's factor is on. Answers whether it was
     /// good.
-    fn spend(
+    fn consume_proof(
         &mut self,
         user: UserId,
         evidence: VerifiedProof,
@@ -100,7 +100,7 @@ macro_rules! factor_writes {
                 diesel::select(exists(session)).get_result(self).await
             }
 
-            async fn spend(&mut self, user: UserId, evidence: VerifiedProof) -> QueryResult<bool> {
+            async fn consume_proof(&mut self, user: UserId, evidence: VerifiedProof) -> QueryResult<bool> {
                 use totp_factors::{enabled_at, last_step};
                 let user = DbUid(user.0);
                 let on = totp_factors::table.find(user).filter(enabled_at.is_not_null());

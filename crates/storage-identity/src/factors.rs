@@ -50,7 +50,7 @@ impl SqlFactors {
         Ok(u32::try_from(left).unwrap_or(u32::MAX))
     }
 
-    async fn put_down(
+    async fn store_secret(
         &self,
         user: UserId,
         sealed: &[u8],
@@ -109,7 +109,7 @@ impl SqlFactors {
     ) -> Result<bool, DbError> {
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_session(change.claim(), change.at).await?
-                || !conn.spend(change.user, evidence).await?
+                || !conn.consume_proof(change.user, evidence).await?
             {
                 return Ok(false);
             }
@@ -131,7 +131,7 @@ impl SqlFactors {
     ) -> Result<bool, DbError> {
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_session(change.claim(), change.at).await?
-                || !conn.spend(change.user, evidence).await?
+                || !conn.consume_proof(change.user, evidence).await?
             {
                 return Ok(false);
             }
@@ -173,7 +173,7 @@ impl FactorStore for SqlFactors {
         sealed: &[u8],
         at: Timestamp,
     ) -> Result<Enrolled, Unavailable> {
-        Ok(self.put_down(user, sealed, at).await?)
+        Ok(self.store_secret(user, sealed, at).await?)
     }
 
     async fn enable(
@@ -211,7 +211,9 @@ impl FactorStore for SqlFactors {
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let spent = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if !conn.lock_session(claim, at).await? || !conn.spend(claim.user, evidence).await? {
+            if !conn.lock_session(claim, at).await?
+                || !conn.consume_proof(claim.user, evidence).await?
+            {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects).await?;

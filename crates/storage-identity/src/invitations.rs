@@ -40,7 +40,7 @@ impl SqlInvitations {
         })
     }
 
-    async fn good(
+    async fn load_valid(
         &self,
         now: Timestamp,
         page: PageRequest,
@@ -87,7 +87,7 @@ impl InvitationStore for SqlInvitations {
         now: Timestamp,
         page: PageRequest,
     ) -> Result<Vec<InvitationEntry>, Unavailable> {
-        Ok(self.good(now, page).await?)
+        Ok(self.load_valid(now, page).await?)
     }
 
     async fn revoke(&self, id: InvitationId, effects: SideEffects) -> Result<bool, Unavailable> {

@@ -39,7 +39,9 @@ impl SqlPasskeyChallenges {
             let good = match leave {
                 // Compared just now, and not used up by that.
                 PasskeyAuthorization::Evidence(VerifiedProof::Password) => true,
-                PasskeyAuthorization::Evidence(evidence) => conn.spend(user, evidence).await?,
+                PasskeyAuthorization::Evidence(evidence) => {
+                    conn.consume_proof(user, evidence).await?
+                }
                 PasskeyAuthorization::NewSession { session, since } => {
                     let began = sessions::began_at.ge(DbInstant(since));
                     let own = sessions::user_id.eq(DbUid(user.0)).and(began);

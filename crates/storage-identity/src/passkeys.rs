@@ -73,7 +73,10 @@ impl SqlPasskeys {
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    async fn known_as(&self, credential: &[u8]) -> Result<Option<StoredPasskey>, DbError> {
+    async fn find_by_credential(
+        &self,
+        credential: &[u8],
+    ) -> Result<Option<StoredPasskey>, DbError> {
         let active = accounts::table.filter(accounts::deactivated_at.is_null());
         let passkey = passkeys::table
             .filter(passkeys::credential_id.eq(credential))
@@ -133,7 +136,7 @@ impl SqlPasskeys {
         })
     }
 
-    async fn alter(
+    async fn update_passkey(
         &self,
         user: UserId,
         id: PasskeyId,
@@ -177,7 +180,7 @@ impl PasskeyStore for SqlPasskeys {
     }
 
     async fn find(&self, credential: &[u8]) -> Result<Option<StoredPasskey>, Unavailable> {
-        Ok(self.known_as(credential).await?)
+        Ok(self.find_by_credential(credential).await?)
     }
 
     async fn remove(&self, change: FactorChange, id: PasskeyId) -> Result<bool, Unavailable> {
@@ -191,7 +194,7 @@ impl PasskeyStore for SqlPasskeys {
         change: PasskeyChange,
         if_unblocked: SideEffects,
     ) -> Result<bool, Unavailable> {
-        Ok(self.alter(user, id, &change, &if_unblocked).await?)
+        Ok(self.update_passkey(user, id, &change, &if_unblocked).await?)
     }
 
     async fn sign_in(&self, used: PasskeyUse) -> Result<TokenUse, Unavailable> {

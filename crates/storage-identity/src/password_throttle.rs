@@ -71,14 +71,14 @@ impl SqlPasswordThrottleStore {
         Ok(RateLimitOutcome::Wait(Duration::from_micros(wait.max(1))))
     }
 
-    async fn counted(&self, who: &str) -> Result<u32, DbError> {
+    async fn load_failures(&self, who: &str) -> Result<u32, DbError> {
         let count = guesses::table.find(who).select(failures);
         let count: Option<i32> =
             on_conn!(self.db.reader(), |conn| count.first(conn).await.optional()?);
         Ok(count.unwrap_or_default().unsigned_abs())
     }
 
-    async fn take_back(&self, who: &str, rules: GuessRules) -> Result<(), DbError> {
+    async fn uncount_guess(&self, who: &str, rules: GuessRules) -> Result<(), DbError> {
         let counted =
             methods::FilterDsl::filter(guesses::table.find(who.to_owned()), failures.gt(0));
         // The wait before was over when this guess was let through. The first
@@ -118,11 +118,11 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
     }
 
     async fn failures(&self, who: &str) -> Result<u32, Unavailable> {
-        Ok(self.counted(who).await?)
+        Ok(self.load_failures(who).await?)
     }
 
     async fn give_back(&self, who: &str, rules: GuessRules) -> Result<(), Unavailable> {
-        Ok(self.take_back(who, rules).await?)
+        Ok(self.uncount_guess(who, rules).await?)
     }
 
     async fn clear(&self, who: &str) -> Result<(), Unavailable> {

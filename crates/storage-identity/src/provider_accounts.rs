@@ -44,7 +44,7 @@ impl SqlProviderAccounts {
         Ok(Some(if active { KnownAccount::Active(account) } else { KnownAccount::Deactivated }))
     }
 
-    async fn taken(&self, email: &str) -> Result<bool, DbError> {
+    async fn is_address_taken(&self, email: &str) -> Result<bool, DbError> {
         let same = with_address(email);
         let taken = diesel::select(exists(same));
         on_conn!(self.db.reader(), |conn| Ok(taken.get_result(conn).await?))
@@ -62,6 +62,6 @@ impl ProviderAccounts for SqlProviderAccounts {
     }
 
     async fn has_address(&self, email: &str) -> Result<bool, Unavailable> {
-        Ok(self.taken(email).await?)
+        Ok(self.is_address_taken(email).await?)
     }
 }

@@ -36,7 +36,7 @@ impl SqlSessions {
         Self { db }
     }
 
-    async fn spend(
+    async fn rotate_token(
         &self,
         token: PresentedToken,
         if_reused: EndEffects,
@@ -118,7 +118,7 @@ impl SqlSessions {
         })
     }
 
-    async fn live(
+    async fn load_live(
         &self,
         user: UserId,
         now: Timestamp,
@@ -206,7 +206,7 @@ impl SessionStore for SqlSessions {
         token: PresentedToken,
         if_reused: EndEffects,
     ) -> Result<Rotation, Unavailable> {
-        Ok(self.spend(token, if_reused).await?)
+        Ok(self.rotate_token(token, if_reused).await?)
     }
 
     async fn session_of(&self, token: TokenHash) -> Result<Option<SessionId>, Unavailable> {
@@ -228,7 +228,7 @@ impl SessionStore for SqlSessions {
         now: Timestamp,
         page: PageRequest,
     ) -> Result<Vec<SessionEntry>, Unavailable> {
-        Ok(self.live(user, now, page).await?)
+        Ok(self.load_live(user, now, page).await?)
     }
 
     async fn revoke(

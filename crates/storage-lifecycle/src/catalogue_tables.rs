@@ -1,26 +1,26 @@
 //! The tables of what the operator gives people, groups among it.
 
-use crate::inventory::{ErasurePolicy, OURS, Table};
+use crate::inventory::{ErasurePolicy, InventoryTable, OURS};
 
 /// A table of what the operator gives people.
 const fn catalogue_table(
     name: &'static str,
     left_out: &'static [(&'static str, &'static str)],
-) -> Table {
-    Table {
+) -> InventoryTable {
+    InventoryTable {
         name,
         fate: ErasurePolicy::Nobodys("what the operator gives people"),
-        told: &[],
+        exported: &[],
         left_out,
     }
 }
 
-pub(crate) const USER_GROUPS: Table = Table {
+pub(crate) const USER_GROUPS: InventoryTable = InventoryTable {
     name: "user_groups",
     fate: ErasurePolicy::Nobodys(
         "the groups of the server; which one is yours is told with the account",
     ),
-    told: &[],
+    exported: &[],
     left_out: &[
         ("id", OURS),
         ("name", OURS),
@@ -31,7 +31,7 @@ pub(crate) const USER_GROUPS: Table = Table {
     ],
 };
 
-pub(crate) const GROUP_SETTINGS: Table = catalogue_table(
+pub(crate) const GROUP_SETTINGS: InventoryTable = catalogue_table(
     "group_settings",
     &[
         ("group_id", OURS),
@@ -53,7 +53,7 @@ pub(crate) const GROUP_SETTINGS: Table = catalogue_table(
     ],
 );
 
-pub(crate) const PLUGINS: Table = catalogue_table(
+pub(crate) const PLUGINS: InventoryTable = catalogue_table(
     "plugins",
     &[
         ("id", OURS),
@@ -72,10 +72,10 @@ pub(crate) const PLUGINS: Table = catalogue_table(
     ],
 );
 
-pub(crate) const GROUP_PLUGINS: Table =
+pub(crate) const GROUP_PLUGINS: InventoryTable =
     catalogue_table("group_plugins", &[("group_id", OURS), ("plugin_id", OURS)]);
 
-pub(crate) const MANAGED_PERSONAS: Table = catalogue_table(
+pub(crate) const MANAGED_PERSONAS: InventoryTable = catalogue_table(
     "managed_personas",
     &[
         ("id", OURS),
@@ -99,13 +99,13 @@ pub(crate) const MANAGED_PERSONAS: Table = catalogue_table(
     ],
 );
 
-pub(crate) const GROUP_PERSONAS: Table =
+pub(crate) const GROUP_PERSONAS: InventoryTable =
     catalogue_table("group_personas", &[("group_id", OURS), ("persona_id", OURS)]);
 
-pub(crate) const PERSONA_PLUGINS: Table =
+pub(crate) const PERSONA_PLUGINS: InventoryTable =
     catalogue_table("persona_plugins", &[("persona_id", OURS), ("plugin_id", OURS)]);
 
-pub(crate) const CLIENT_POLICIES: Table = catalogue_table(
+pub(crate) const CLIENT_POLICIES: InventoryTable = catalogue_table(
     "client_policies",
     &[
         ("id", OURS),

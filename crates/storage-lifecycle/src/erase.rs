@@ -15,7 +15,7 @@ use pia_kernel::{
 use pia_storage::schema::{accounts, locks, sessions, sign_ins};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
-use crate::forgetting::ForgetRows;
+use crate::forgetting::EraseRows;
 
 /// The row of `locks` that is held by whoever changes how many accounts or
 /// administrators there are.
@@ -54,13 +54,13 @@ pub struct SqlEraser {
     db: Database,
     /// True if the database's log may hold deleted data, also from before the
     /// start.
-    owed: Arc<AtomicBool>,
+    needs_truncation: Arc<AtomicBool>,
 }
 
 impl SqlEraser {
     /// Forgets people in `db`.
     pub fn new(db: Database) -> Self {
-        Self { db, owed: Arc::new(AtomicBool::new(true)) }
+        Self { db, needs_truncation: Arc::new(AtomicBool::new(true)) }
     }
 
     /// Removes the account. Nothing if it is an administrator's, which only
@@ -78,7 +78,7 @@ impl SqlEraser {
             ..RequestContext::default()
         };
         in_tx!(self.db, async |conn| -> Result<Option<ErasureOutcome>, DbError> {
-            conn.give_way().await?;
+            conn.bound_lock_waits().await?;
             if in_turn {
                 // So that of two administrators who leave at once the second
                 // sees that the first is gone.
@@ -139,7 +139,7 @@ impl SqlEraser {
     ) -> Result<bool, DbError> {
         let entries = (which.effects)(which.at);
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            conn.give_way().await?;
+            conn.bound_lock_waits().await?;
             conn.hold_writers(user).await?;
             // Locked, so that nobody verifies it or signs in to it meanwhile.
             let account = diesel::update(accounts::table.find(DbUid(user.0)))
@@ -156,18 +156,18 @@ impl SqlEraser {
         })
     }
 
-    async fn forgotten(&self) {
-        self.owed.store(true, Ordering::Release);
+    async fn mark_and_truncate(&self) {
+        self.needs_truncation.store(true, Ordering::Release);
         // They are gone; what is left in a file can wait.
         drop(self.truncate().await);
     }
 
     async fn truncate(&self) -> Result<bool, Unavailable> {
         // Taken back before it is done: what goes meanwhile is owed again.
-        self.owed.store(false, Ordering::Release);
+        self.needs_truncation.store(false, Ordering::Release);
         let done = self.db.truncate_log().await;
         if !matches!(done, Ok(true)) {
-            self.owed.store(true, Ordering::Release);
+            self.needs_truncation.store(true, Ordering::Release);
         }
         Ok(done?)
     }
@@ -187,7 +187,7 @@ impl Eraser for SqlEraser {
             }
         };
         if erasure == ErasureOutcome::Erased {
-            self.forgotten().await;
+            self.mark_and_truncate().await;
         }
         Ok(erasure)
     }
@@ -204,13 +204,13 @@ impl Eraser for SqlEraser {
             }
         }
         if gone > 0 {
-            self.forgotten().await;
+            self.mark_and_truncate().await;
         }
         Ok(gone)
     }
 
     async fn settle(&self) -> Result<bool, Unavailable> {
-        if AtomicBool::load(&self.owed, Ordering::Acquire) {
+        if AtomicBool::load(&self.needs_truncation, Ordering::Acquire) {
             self.truncate().await
         } else {
             Ok(true)

@@ -77,20 +77,20 @@ impl SqlPersonalData {
     ) -> Result<ExportPage, DbError> {
         let (db, place) = (&self.db, after.unwrap_or_else(Cursor::top));
         Ok(match section {
-            "account" => whole(account_of(db, user).await?),
-            "secondFactor" => whole(second_factor_of(db, user).await?),
-            "passkeys" => part(passkeys_of(db, user, place).await?),
-            "appPasswords" => part(app_passwords_of(db, user, place).await?),
-            "apiKeys" => part(api_keys_of(db, user, place).await?),
-            "devices" => part(devices_of(db, user, place).await?),
-            "providerIdentities" => whole(provider_identities_of(db, user).await?),
-            "sessions" => part(sessions_of(db, user, place).await?),
-            "loginHistory" => part(login_history_of(db, user, place).await?),
-            "invitations" => part(invitations_of(db, user, place).await?),
-            "mails" => part(mails_of(db, user, place).await?),
-            "sync" => whole(ledger_of(db, user).await?),
-            "syncEvents" => part(sync_events_of(db, user, place).await?),
-            "aiUsage" => part(ai_usage_of(db, user, place).await?),
+            "account" => single_page(account_of(db, user).await?),
+            "secondFactor" => single_page(second_factor_of(db, user).await?),
+            "passkeys" => cursor_page(passkeys_of(db, user, place).await?),
+            "appPasswords" => cursor_page(app_passwords_of(db, user, place).await?),
+            "apiKeys" => cursor_page(api_keys_of(db, user, place).await?),
+            "devices" => cursor_page(devices_of(db, user, place).await?),
+            "providerIdentities" => single_page(provider_identities_of(db, user).await?),
+            "sessions" => cursor_page(sessions_of(db, user, place).await?),
+            "loginHistory" => cursor_page(login_history_of(db, user, place).await?),
+            "invitations" => cursor_page(invitations_of(db, user, place).await?),
+            "mails" => cursor_page(mails_of(db, user, place).await?),
+            "sync" => single_page(ledger_of(db, user).await?),
+            "syncEvents" => cursor_page(sync_events_of(db, user, place).await?),
+            "aiUsage" => cursor_page(ai_usage_of(db, user, place).await?),
             _ => return Err(DbError::Unreadable("a section")),
         })
     }
@@ -99,7 +99,7 @@ impl SqlPersonalData {
     async fn audit(&self, user: UserId, after: Option<Cursor>) -> Result<ExportPage, Unavailable> {
         let page = PageRequest { after, limit: u16::try_from(PAGE).unwrap_or(u16::MAX) };
         let entries = self.audit.page(Some(user), page).await?;
-        Ok(part(entries.into_iter().map(|it| entry(user, it)).collect()))
+        Ok(cursor_page(entries.into_iter().map(|it| entry(user, it)).collect()))
     }
 }
 
@@ -155,12 +155,12 @@ fn side(user: UserId, side: AuditSide) -> Value {
     }
 }
 
-fn whole(rows: Vec<Value>) -> ExportPage {
+fn single_page(rows: Vec<Value>) -> ExportPage {
     ExportPage { rows: rows.into_iter().map(to_line).collect(), next: None }
 }
 
 /// A page that is full is followed by another, which may be empty.
-fn part(rows: Vec<ExportedRow>) -> ExportPage {
+fn cursor_page(rows: Vec<ExportedRow>) -> ExportPage {
     let full = i64::try_from(rows.len()).is_ok_and(|it| it >= PAGE);
     let next = rows.last().filter(|_| full).map(|it| it.0);
     ExportPage { rows: rows.into_iter().map(|it| to_line(it.1)).collect(), next }

@@ -13,13 +13,13 @@ use crate::pseudonym::pseudonym;
 
 /// A connection that can forget people.
 ///
-/// Inside one transaction: first [`give_way`](ForgetRows::give_way), then
-/// [`hold_writers`](ForgetRows::hold_writers), then the account's lock, and then
-/// [`forget`](ForgetRows::forget).
-pub(crate) trait ForgetRows {
+/// Inside one transaction: first [`bound_lock_waits`](EraseRows::bound_lock_waits), then
+/// [`hold_writers`](EraseRows::hold_writers), then the account's lock, and then
+/// [`forget`](EraseRows::forget).
+pub(crate) trait EraseRows {
     /// Gives up before anybody else does where this transaction and another
     /// wait for one another: a deletion can be tried again unnoticed.
-    fn give_way(&mut self) -> impl Future<Output = QueryResult<()>> + Send;
+    fn bound_lock_waits(&mut self) -> impl Future<Output = QueryResult<()>> + Send;
 
     /// Waits for whoever stores something for the person, and keeps others
     /// from it until the commit.
@@ -38,8 +38,8 @@ pub(crate) trait ForgetRows {
 /// query in its bounds, so the one body is compiled twice, as in `on_conn!`.
 macro_rules! forgets {
     ($($conn:ty),*) => {$(
-        impl ForgetRows for $conn {
-            async fn give_way(&mut self) -> QueryResult<()> {
+        impl EraseRows for $conn {
+            async fn bound_lock_waits(&mut self) -> QueryResult<()> {
                 self.bound_waits().await
             }
 

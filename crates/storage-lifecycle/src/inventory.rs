@@ -12,13 +12,13 @@ use crate::synced::{LEDGER, SYNC_ITEMS};
 
 /// One table.
 #[derive(Debug, Clone, Copy)]
-pub struct Table {
+pub struct InventoryTable {
     /// Its name.
     pub name: &'static str,
     /// Treatment of a person's rows when the account is erased.
     pub fate: ErasurePolicy,
     /// The columns that people are told of their rows.
-    pub told: &'static [&'static str],
+    pub exported: &'static [&'static str],
     /// The columns that they are not told, each with the reason.
     pub left_out: &'static [(&'static str, &'static str)],
 }
@@ -46,47 +46,47 @@ const PRICES: &str = "what the operator charges everybody";
 pub(crate) const OURS: &str = "how the server keeps its books";
 
 /// Every table there is. A test compares it with the tables of both databases.
-pub const INVENTORY: &[Table] = &[
-    Table {
+pub const INVENTORY: &[InventoryTable] = &[
+    InventoryTable {
         name: "accounts",
         fate: ErasurePolicy::Goes,
-        told: ACCOUNT,
+        exported: ACCOUNT,
         left_out: &[("email_folded", SAME), ("password_hash", SECRET), ("credentials_epoch", OURS)],
     },
-    Table {
+    InventoryTable {
         name: "sessions",
         fate: ErasurePolicy::Goes,
-        told: SESSIONS,
+        exported: SESSIONS,
         left_out: &[("user_id", YOU)],
     },
-    Table {
+    InventoryTable {
         name: "refresh_tokens",
         fate: ErasurePolicy::Goes,
-        told: &[],
+        exported: &[],
         left_out: &[("hash", RECOGNISES), ("session_id", SAME), ("spent_at", OURS)],
     },
-    Table {
+    InventoryTable {
         name: "sign_ins",
         fate: ErasurePolicy::Goes,
-        told: LOGIN_HISTORY,
+        exported: LOGIN_HISTORY,
         left_out: &[("user_id", YOU)],
     },
-    Table {
+    InventoryTable {
         name: "totp_factors",
         fate: ErasurePolicy::Goes,
-        told: SECOND_FACTOR,
+        exported: SECOND_FACTOR,
         left_out: &[("user_id", YOU), ("secret", SECRET), ("last_step", OURS)],
     },
-    Table {
+    InventoryTable {
         name: "recovery_codes",
         fate: ErasurePolicy::Goes,
-        told: &[],
+        exported: &[],
         left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
     },
-    Table {
+    InventoryTable {
         name: "passkeys",
         fate: ErasurePolicy::Goes,
-        told: PASSKEYS,
+        exported: PASSKEYS,
         left_out: &[
             ("user_id", YOU),
             ("credential_id", RECOGNISES),
@@ -94,28 +94,28 @@ pub const INVENTORY: &[Table] = &[
             ("counter", OURS),
         ],
     },
-    Table {
+    InventoryTable {
         name: "app_passwords",
         fate: ErasurePolicy::Goes,
-        told: APP_PASSWORDS,
+        exported: APP_PASSWORDS,
         left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
     },
-    Table {
+    InventoryTable {
         name: "api_keys",
         fate: ErasurePolicy::Goes,
-        told: API_KEYS,
+        exported: API_KEYS,
         left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
     },
-    Table {
+    InventoryTable {
         name: "provider_identities",
         fate: ErasurePolicy::Goes,
-        told: PROVIDER_IDENTITIES,
+        exported: PROVIDER_IDENTITIES,
         left_out: &[("user_id", YOU)],
     },
-    Table {
+    InventoryTable {
         name: "devices",
         fate: ErasurePolicy::Goes,
-        told: DEVICES,
+        exported: DEVICES,
         left_out: &[
             ("user_id", YOU),
             ("onboarding", SHORT_LIVED),
@@ -129,10 +129,10 @@ pub const INVENTORY: &[Table] = &[
             ("key_onboarding", WRAPPED),
         ],
     },
-    Table {
+    InventoryTable {
         name: "recovery_keys",
         fate: ErasurePolicy::Goes,
-        told: &[],
+        exported: &[],
         left_out: &[
             ("user_id", YOU),
             ("ciphertext", WRAPPED),
@@ -146,42 +146,42 @@ pub const INVENTORY: &[Table] = &[
         ],
     },
     // Those to their address go; those that they made are the server's.
-    Table {
+    InventoryTable {
         name: "invitations",
         fate: ErasurePolicy::Goes,
-        told: INVITATIONS,
+        exported: INVITATIONS,
         left_out: &[("hash", RECOGNISES), ("invited_by", YOU)],
     },
-    Table {
+    InventoryTable {
         name: "mails",
         fate: ErasurePolicy::Goes,
-        told: MAILS,
+        exported: MAILS,
         left_out: &[
             ("user_id", YOU),
             ("sealed", "is on its way to you, and may hold links that open your account"),
             ("claimed_until", OURS),
         ],
     },
-    Table {
+    InventoryTable {
         name: "audit_entries",
         fate: ErasurePolicy::StaysAsNobodys(
             "an entry keeps no more than salted commitments to who was on its sides",
         ),
-        told: &["id", "at", "action", "object", "request"],
+        exported: &["id", "at", "action", "object", "request"],
         left_out: &[("actor_commitment", OURS), ("subject_commitment", OURS)],
     },
-    Table {
+    InventoryTable {
         name: "audit_identities",
         fate: ErasurePolicy::Goes,
-        told: &["part", "sealed"],
+        exported: &["part", "sealed"],
         left_out: &[("entry_id", SAME), ("user_id", YOU)],
     },
-    Table {
+    InventoryTable {
         name: "ai_usage",
         fate: ErasurePolicy::StaysAsNobodys(
             "what was used stays in the operator's sums, under a pseudonym that nobody knows",
         ),
-        told: AI_USAGE,
+        exported: AI_USAGE,
         left_out: &[
             ("user_id", YOU),
             ("input_rate", PRICES),
@@ -191,10 +191,10 @@ pub const INVENTORY: &[Table] = &[
         ],
     },
     // Those of groups stay: they are no one person's.
-    Table {
+    InventoryTable {
         name: "credit_windows",
         fate: ErasurePolicy::Goes,
-        told: &[],
+        exported: &[],
         left_out: &[
             ("key", SAME),
             ("kind", SUMS),
@@ -209,10 +209,10 @@ pub const INVENTORY: &[Table] = &[
             ("buckets", SUMS),
         ],
     },
-    Table {
+    InventoryTable {
         name: "credit_reservations",
         fate: ErasurePolicy::Goes,
-        told: &[],
+        exported: &[],
         left_out: &[
             ("id", SHORT_LIVED),
             ("window_key", SHORT_LIVED),
@@ -221,28 +221,28 @@ pub const INVENTORY: &[Table] = &[
             ("opened_at", SHORT_LIVED),
         ],
     },
-    Table {
+    InventoryTable {
         name: "credit_instances",
         fate: ErasurePolicy::Nobodys("which processes of the server are running"),
-        told: &[],
+        exported: &[],
         left_out: &[("id", OURS), ("alive_until", OURS)],
     },
-    Table {
+    InventoryTable {
         name: "chats",
         fate: ErasurePolicy::Goes,
-        told: CHATS,
+        exported: CHATS,
         left_out: &[("user_id", YOU), ("stamp", OURS)],
     },
-    Table {
+    InventoryTable {
         name: "person_salts",
         fate: ErasurePolicy::Goes,
-        told: &[],
+        exported: &[],
         left_out: &[("user_id", YOU), ("salt", KEY)],
     },
-    Table {
+    InventoryTable {
         name: "factor_challenges",
         fate: ErasurePolicy::Goes,
-        told: &[],
+        exported: &[],
         left_out: &[
             ("hash", RECOGNISES),
             ("user_id", YOU),
@@ -250,10 +250,10 @@ pub const INVENTORY: &[Table] = &[
             ("tries", SHORT_LIVED),
         ],
     },
-    Table {
+    InventoryTable {
         name: "mailed_tokens",
         fate: ErasurePolicy::Goes,
-        told: &[],
+        exported: &[],
         left_out: &[
             ("hash", RECOGNISES),
             ("user_id", YOU),
@@ -261,10 +261,10 @@ pub const INVENTORY: &[Table] = &[
             ("expires_at", SHORT_LIVED),
         ],
     },
-    Table {
+    InventoryTable {
         name: "passkey_challenges",
         fate: ErasurePolicy::Goes,
-        told: &[],
+        exported: &[],
         left_out: &[
             ("hash", RECOGNISES),
             ("user_id", YOU),
@@ -272,10 +272,10 @@ pub const INVENTORY: &[Table] = &[
             ("expires_at", SHORT_LIVED),
         ],
     },
-    Table {
+    InventoryTable {
         name: "sign_in_codes",
         fate: ErasurePolicy::Goes,
-        told: &[],
+        exported: &[],
         left_out: &[
             ("hash", RECOGNISES),
             ("user_id", YOU),
@@ -285,16 +285,16 @@ pub const INVENTORY: &[Table] = &[
             ("session_id", SAME),
         ],
     },
-    Table {
+    InventoryTable {
         name: "attempts",
         fate: ErasurePolicy::Goes,
-        told: &[],
+        exported: &[],
         left_out: &[("who", SHORT_LIVED), ("tat_micros", SHORT_LIVED)],
     },
-    Table {
+    InventoryTable {
         name: "guesses",
         fate: ErasurePolicy::Goes,
-        told: &[],
+        exported: &[],
         left_out: &[
             ("who", SHORT_LIVED),
             ("failures", SHORT_LIVED),
@@ -302,10 +302,10 @@ pub const INVENTORY: &[Table] = &[
             ("counted_at_micros", SHORT_LIVED),
         ],
     },
-    Table {
+    InventoryTable {
         name: "provider_flows",
         fate: ErasurePolicy::Nobodys("nobody has signed in yet: it is gone within minutes"),
-        told: &[],
+        exported: &[],
         left_out: &[
             ("hash", SHORT_LIVED),
             ("browser", SHORT_LIVED),
@@ -315,34 +315,34 @@ pub const INVENTORY: &[Table] = &[
     },
     catalogue_tables::USER_GROUPS,
     catalogue_tables::GROUP_SETTINGS,
-    Table {
+    InventoryTable {
         name: "ledgers",
         fate: ErasurePolicy::Goes,
-        told: LEDGER,
+        exported: LEDGER,
         left_out: &[("user_id", YOU), ("epoch", OURS)],
     },
-    Table {
+    InventoryTable {
         name: "sync_items",
         fate: ErasurePolicy::Goes,
-        told: SYNC_ITEMS,
+        exported: SYNC_ITEMS,
         left_out: &[("user_id", YOU), ("digest", RECOGNISES), ("beaten", RECOGNISES)],
     },
-    Table {
+    InventoryTable {
         name: "sync_events",
         fate: ErasurePolicy::Goes,
-        told: SYNC_EVENTS,
+        exported: SYNC_EVENTS,
         left_out: &[("user_id", YOU)],
     },
-    Table {
+    InventoryTable {
         name: "catalogue",
         fate: ErasurePolicy::Nobodys("how often the operator changed what people are given"),
-        told: &[],
+        exported: &[],
         left_out: &[("id", OURS), ("version", OURS)],
     },
-    Table {
+    InventoryTable {
         name: "silences",
         fate: ErasurePolicy::Nobodys("when nobody was given anything"),
-        told: &[],
+        exported: &[],
         left_out: &[("began_at", OURS), ("ended_at", OURS)],
     },
     catalogue_tables::PLUGINS,
@@ -351,16 +351,16 @@ pub const INVENTORY: &[Table] = &[
     catalogue_tables::GROUP_PERSONAS,
     catalogue_tables::PERSONA_PLUGINS,
     catalogue_tables::CLIENT_POLICIES,
-    Table {
+    InventoryTable {
         name: "locks",
         fate: ErasurePolicy::Nobodys("who is served first"),
-        told: &[],
+        exported: &[],
         left_out: &[("name", OURS), ("turn", OURS)],
     },
-    Table {
+    InventoryTable {
         name: "master_key",
         fate: ErasurePolicy::Nobodys("which key the server seals with"),
-        told: &[],
+        exported: &[],
         left_out: &[("id", OURS), ("key_id", OURS)],
     },
 ];

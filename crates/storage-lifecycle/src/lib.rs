@@ -19,4 +19,4 @@ mod pseudonym;
 pub use audit_log::SqlAuditLog;
 pub use erase::SqlEraser;
 pub use export::SqlPersonalData;
-pub use inventory::{ErasurePolicy, INVENTORY, Table};
+pub use inventory::{ErasurePolicy, INVENTORY, InventoryTable};

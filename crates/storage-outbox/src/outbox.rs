@@ -22,7 +22,7 @@ pub struct SqlOutbox {
 }
 
 /// Columns of a claimed email.
-type Row = (DbUid, i32, DbInstant, Option<Vec<u8>>);
+type ClaimedRow = (DbUid, i32, DbInstant, Option<Vec<u8>>);
 
 /// Condition for emails that are due, and claimed by nobody.
 macro_rules! is_due {
@@ -51,14 +51,18 @@ impl SqlOutbox {
 
     /// Looks for mails without a lock, and then takes one by a statement that
     /// does so only while it is still to be had.
-    async fn take(&self, now: Timestamp, until: Timestamp) -> Result<Option<Row>, DbError> {
+    async fn claim_next(
+        &self,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Option<ClaimedRow>, DbError> {
         loop {
             let due = self.due(DbInstant(now)).await?;
             if due.is_empty() {
                 return Ok(None);
             }
             for mail in due {
-                let taken = self.take_this(mail, DbInstant(now), DbInstant(until)).await?;
+                let taken = self.try_claim(mail, DbInstant(now), DbInstant(until)).await?;
                 if taken.is_some() {
                     return Ok(taken);
                 }
@@ -72,12 +76,12 @@ impl SqlOutbox {
         on_conn!(self.db.reader(), |conn| Ok(due.load(conn).await?))
     }
 
-    async fn take_this(
+    async fn try_claim(
         &self,
         mail: DbUid,
         now: DbInstant,
         until: DbInstant,
-    ) -> Result<Option<Row>, DbError> {
+    ) -> Result<Option<ClaimedRow>, DbError> {
         let free = mails::table.find(mail).filter(is_due!(now));
         let claim = diesel::update(free)
             .set((claimed_until.eq(until), tries.eq(tries + 1)))
@@ -85,7 +89,7 @@ impl SqlOutbox {
         on_conn!(self.db.writer(), |conn| Ok(claim.get_result(conn).await.optional()?))
     }
 
-    fn read(&self, row: Row) -> Result<ClaimResult, DbError> {
+    fn open_claimed(&self, row: ClaimedRow) -> Result<ClaimResult, DbError> {
         let (mail, count, queued, content) = row;
         let claim = ClaimToken {
             mail: MailId(mail.0),
@@ -112,7 +116,12 @@ impl SqlOutbox {
         Ok(())
     }
 
-    async fn put_back(&self, claim: ClaimToken, due: Timestamp, why: &str) -> Result<(), DbError> {
+    async fn reschedule(
+        &self,
+        claim: ClaimToken,
+        due: Timestamp,
+        why: &str,
+    ) -> Result<(), DbError> {
         let update = diesel::update(of_claim!(claim)).set((
             due_at.eq(DbInstant(due)),
             claimed_until.eq(None::<DbInstant>),
@@ -153,8 +162,8 @@ impl Outbox for SqlOutbox {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Option<ClaimResult>, Unavailable> {
-        let taken = self.take(now, until).await?;
-        Ok(taken.map(|it| self.read(it)).transpose()?)
+        let taken = self.claim_next(now, until).await?;
+        Ok(taken.map(|it| self.open_claimed(it)).transpose()?)
     }
 
     async fn sent(&self, claim: ClaimToken) -> Result<(), Unavailable> {
@@ -162,7 +171,7 @@ impl Outbox for SqlOutbox {
     }
 
     async fn retry(&self, claim: ClaimToken, due: Timestamp, why: &str) -> Result<(), Unavailable> {
-        Ok(self.put_back(claim, due, why).await?)
+        Ok(self.reschedule(claim, due, why).await?)
     }
 
     async fn give_up(

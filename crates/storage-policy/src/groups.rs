@@ -58,23 +58,26 @@ impl SqlGroups {
         Ok(rows.into_iter().map(|it| entry(it.into())).collect())
     }
 
-    async fn one(&self, group: GroupId) -> Result<Option<GroupEntry>, DbError> {
+    async fn find_by_id(&self, group: GroupId) -> Result<Option<GroupEntry>, DbError> {
         let row = user_groups::table.find(DbUid(group.0));
         let row: Option<GroupRow> = on_conn!(self.db.reader(), |conn| {
             row.select(GroupRow::as_select()).first(conn).await.optional()?
         });
-        self.counted(row).await
+        self.with_member_count(row).await
     }
 
-    async fn called(&self, name: &GroupName) -> Result<Option<GroupEntry>, DbError> {
+    async fn find_by_name(&self, name: &GroupName) -> Result<Option<GroupEntry>, DbError> {
         let row = user_groups::table.filter(user_groups::name_folded.eq(name.folded()));
         let row: Option<GroupRow> = on_conn!(self.db.reader(), |conn| {
             row.select(GroupRow::as_select()).first(conn).await.optional()?
         });
-        self.counted(row).await
+        self.with_member_count(row).await
     }
 
-    async fn counted(&self, row: Option<GroupRow>) -> Result<Option<GroupEntry>, DbError> {
+    async fn with_member_count(
+        &self,
+        row: Option<GroupRow>,
+    ) -> Result<Option<GroupEntry>, DbError> {
         let Some(group) = row.map(Group::from) else { return Ok(None) };
         let members = accounts::table.filter(accounts::group_id.eq(DbUid(group.id.0))).count();
         let members: i64 = on_conn!(self.db.reader(), |conn| members.get_result(conn).await?);
@@ -93,7 +96,7 @@ impl SqlGroups {
         })
     }
 
-    async fn call(
+    async fn update_name(
         &self,
         group: GroupId,
         name: &GroupName,
@@ -145,7 +148,7 @@ impl SqlGroups {
             let settings = settings.select(Option::<SettingsRow>::as_select());
             settings.first(conn).await.optional()?
         });
-        row.map(of_row).transpose()
+        row.map(settings_from_row).transpose()
     }
 
     async fn set(
@@ -160,7 +163,7 @@ impl SqlGroups {
                 return Ok(SettingsChanged::Unknown);
             }
             let row = settings.select(SettingsRow::as_select()).first(conn).await.optional()?;
-            let before = of_row(row)?;
+            let before = settings_from_row(row)?;
             let after = match before.with(changes) {
                 Ok(after) => after,
                 Err(fault) => return Ok(SettingsChanged::Refused(fault)),
@@ -176,7 +179,7 @@ impl SqlGroups {
         })
     }
 
-    async fn shift(
+    async fn move_member(
         &self,
         user: UserId,
         group: GroupId,
@@ -207,11 +210,11 @@ impl GroupStore for SqlGroups {
     }
 
     async fn find(&self, group: GroupId) -> Result<Option<GroupEntry>, Unavailable> {
-        Ok(self.one(group).await?)
+        Ok(self.find_by_id(group).await?)
     }
 
     async fn named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable> {
-        Ok(self.called(name).await?)
+        Ok(self.find_by_name(name).await?)
     }
 
     async fn add(&self, group: Group, effects: SideEffects) -> Result<GroupAdded, Unavailable> {
@@ -224,7 +227,7 @@ impl GroupStore for SqlGroups {
         name: GroupName,
         effects: SideEffects,
     ) -> Result<GroupRenamed, Unavailable> {
-        match self.call(group, &name, &effects).await {
+        match self.update_name(group, &name, &effects).await {
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _))) => {
                 Ok(GroupRenamed::NameTaken)
             }
@@ -265,11 +268,11 @@ impl GroupStore for SqlGroups {
         group: GroupId,
         effects: SideEffects,
     ) -> Result<MemberMoved, Unavailable> {
-        Ok(self.shift(user, group, &effects).await?)
+        Ok(self.move_member(user, group, &effects).await?)
     }
 }
 
 /// A group that never said anything has no row.
-fn of_row(row: Option<SettingsRow>) -> Result<GroupSettings, DbError> {
+fn settings_from_row(row: Option<SettingsRow>) -> Result<GroupSettings, DbError> {
     row.map_or_else(|| Ok(GroupSettings::default()), GroupSettings::try_from)
 }

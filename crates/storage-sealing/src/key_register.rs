@@ -23,7 +23,7 @@ impl SqlKeyRegister {
         Self { db }
     }
 
-    async fn put_down(&self, ours: &KeyId) -> Result<InstalledKey, DbError> {
+    async fn insert_or_compare(&self, ours: &KeyId) -> Result<InstalledKey, DbError> {
         let row = (master_key::id.eq(ROW), master_key::key_id.eq(ours.as_str()));
         on_conn!(self.db.writer(), |conn| {
             diesel::insert_into(master_key::table)
@@ -51,7 +51,7 @@ impl SqlKeyRegister {
 #[async_trait]
 impl KeyRegister for SqlKeyRegister {
     async fn install(&self, ours: &KeyId) -> Result<InstalledKey, Unavailable> {
-        Ok(self.put_down(ours).await?)
+        Ok(self.insert_or_compare(ours).await?)
     }
 
     async fn replace(&self, other: &KeyId, ours: &KeyId) -> Result<bool, Unavailable> {

@@ -24,10 +24,10 @@ impl SqlSalts {
         let salt = person_salts::table.find(DbUid(person.0)).select(person_salts::salt);
         let salt: Option<Vec<u8>> =
             on_conn!(self.db.reader(), |conn| salt.first(conn).await.optional()?);
-        salt.map(read).transpose()
+        salt.map(parse_salt).transpose()
     }
 
-    async fn put_down(&self, person: UserId, fresh: &Salt) -> Result<Option<Salt>, DbError> {
+    async fn insert_or_load(&self, person: UserId, fresh: &Salt) -> Result<Option<Salt>, DbError> {
         let person = DbUid(person.0);
         let row = (person_salts::user_id.eq(person), person_salts::salt.eq(&fresh.0[..]));
         in_tx!(self.db, async |conn| -> Result<Option<Salt>, DbError> {
@@ -39,7 +39,7 @@ impl SqlSalts {
             let insert = diesel::insert_into(person_salts::table).values(row);
             insert.on_conflict_do_nothing().execute(conn).await?;
             let kept = person_salts::table.find(person).select(person_salts::salt);
-            Ok(Some(read(kept.first(conn).await?)?))
+            Ok(Some(parse_salt(kept.first(conn).await?)?))
         })
     }
 }
@@ -49,7 +49,7 @@ impl SaltStore for SqlSalts {
     async fn salt(&self, person: UserId, fresh: Salt) -> Result<Option<Salt>, Unavailable> {
         match self.load_salt(person).await? {
             Some(kept) => Ok(Some(kept)),
-            None => Ok(self.put_down(person, &fresh).await?),
+            None => Ok(self.insert_or_load(person, &fresh).await?),
         }
     }
 
@@ -58,7 +58,7 @@ impl SaltStore for SqlSalts {
     }
 }
 
-fn read(bytes: Vec<u8>) -> Result<Salt, DbError> {
+fn parse_salt(bytes: Vec<u8>) -> Result<Salt, DbError> {
     let salt =
         bytes.try_into().map_err(|_other_length| DbError::Unreadable("person_salts.salt"))?;
     Ok(Salt(salt))

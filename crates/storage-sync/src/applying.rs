@@ -16,7 +16,7 @@ use pia_sync::{
 use crate::event_row::EventRow;
 use crate::item_row::{ItemRow, PutItems};
 use crate::sealed_bodies;
-use crate::statements::{Named, ReadOnlyIds, Restamped, Statements};
+use crate::statements::{PushKeys, ReadOnlyIds, Restamped, Statements};
 
 /// Writes what devices push, in SQL.
 #[derive(Debug, Clone)]
@@ -44,14 +44,14 @@ impl SqlSyncStore {
     }
 
     async fn write(&self, push: &PushTransaction<'_>) -> Result<Applied, DbError> {
-        let (user, changes, named) = (push.user, push.changes, named(push.changes));
+        let (user, changes, named) = (push.user, push.changes, push_keys(push.changes));
         in_tx!(self.db, async |conn| -> Result<Applied, DbError> {
             let Some(ledger) = conn.hold_ledger(user).await? else { return Ok(Applied::Gone) };
             if ledger.encrypted && !changes.encrypted {
                 return Ok(Applied::EncryptedOnly);
             }
             let kept = conn.stored_rows(user, &named).await?;
-            let mut plan = push.plan(&kept, &conn.fenced(&named).await?, &ledger);
+            let mut plan = push.plan(&kept, &conn.read_only_ids(&named).await?, &ledger);
             let growth = growth(&plan, &kept);
             let mut living = HashMap::new();
             if !growth.is_empty() {
@@ -68,12 +68,12 @@ impl SqlSyncStore {
             if !plan.conflicts.is_empty() {
                 let told: Vec<ItemKey> = plan.conflicts.iter().map(|it| it.key).collect();
                 let bodies = conn.bodies(user, &told).await?;
-                push.tell(&mut plan.conflicts, &bodies, &kept);
+                push.fill_server_versions(&mut plan.conflicts, &bodies, &kept);
             }
 
             let event = EventRow::push(user, changes, &plan);
             let at = last_stamp(&ledger, &plan, changes.now);
-            let Stamped { rows, restamped } = push.stamped(&ledger, plan.writes)?;
+            let StampedWrites { rows, restamped } = push.assign_stamps(&ledger, plan.writes)?;
             let changed = !rows.is_empty() || !restamped.is_empty();
             conn.put_items(rows).await?;
             for moved in restamped {
@@ -110,7 +110,7 @@ impl SyncStore for SqlSyncStore {
 }
 
 /// Rows to write, each with its stamp.
-struct Stamped {
+struct StampedWrites {
     rows: Vec<ItemRow>,
     restamped: Vec<Restamped>,
 }
@@ -171,7 +171,7 @@ impl PushTransaction<'_> {
     }
 
     /// Adds what was kept to what is told.
-    fn tell(
+    fn fill_server_versions(
         &self,
         conflicts: &mut [Conflict],
         bodies: &HashMap<ItemKey, Vec<u8>>,
@@ -186,18 +186,28 @@ impl PushTransaction<'_> {
         }
     }
 
-    fn stamped(&self, ledger: &Ledger, writes: Vec<ItemWrite>) -> Result<Stamped, DbError> {
-        let mut stamped = Stamped { rows: Vec::with_capacity(writes.len()), restamped: Vec::new() };
+    fn assign_stamps(
+        &self,
+        ledger: &Ledger,
+        writes: Vec<ItemWrite>,
+    ) -> Result<StampedWrites, DbError> {
+        let mut stamped =
+            StampedWrites { rows: Vec::with_capacity(writes.len()), restamped: Vec::new() };
         for (write, stamp) in writes.into_iter().zip(ledger.stamps(self.changes.now)) {
             match write {
                 ItemWrite::Put { item, digest } => {
                     stamped.rows.push(self.put(item, digest, stamp)?);
                 }
                 ItemWrite::Tombstone { key, changed_at, at } => {
-                    stamped.rows.push(ItemRow::buried(self.user, key, stamp, (changed_at, at)));
+                    stamped.rows.push(ItemRow::new_tombstone(
+                        self.user,
+                        key,
+                        stamp,
+                        (changed_at, at),
+                    ));
                 }
                 ItemWrite::Restamp { key, rejected_digest: loser } => {
-                    stamped.restamped.push(Restamped { key, stamp, loser });
+                    stamped.restamped.push(Restamped { key, stamp, rejected_digest: loser });
                 }
             }
         }
@@ -223,7 +233,7 @@ impl PushTransaction<'_> {
     }
 }
 
-fn named(changes: &Changes) -> Named {
+fn push_keys(changes: &Changes) -> PushKeys {
     let keys = changes.items.iter().map(|it| it.key).chain(changes.deletes.iter().copied());
     let keys: HashSet<ItemKey> = keys.collect();
     let channels: HashSet<i16> = keys.iter().map(|it| it.channel.code()).collect();
@@ -232,7 +242,7 @@ fn named(changes: &Changes) -> Named {
         let sent = changes.items.iter().filter(move |it| it.key.channel == channel);
         sent.map(|it| DbUid(it.key.id)).collect()
     };
-    Named {
+    PushKeys {
         channels: channels.into_iter().collect(),
         ids: ids.into_iter().map(DbUid).collect(),
         personas: of(Channel::Personas),

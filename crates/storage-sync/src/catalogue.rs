@@ -13,7 +13,7 @@ use pia_sync::{Catalogue, ManagedPersona, Plugin, Policy};
 use uuid::Uuid;
 
 /// Time for which a removed persona is reported.
-const REMEMBERED: Duration = Duration::from_hours(30 * 24);
+const REMOVAL_REPORT_PERIOD: Duration = Duration::from_hours(30 * 24);
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = plugins)]
@@ -58,7 +58,7 @@ struct PersonaRow {
 /// Loads the catalogue of a group.
 pub(crate) async fn catalogue_of(db: &Database, group: Uuid) -> Result<Catalogue, DbError> {
     let personas = personas_of(db, group).await?;
-    let forgotten = SystemClock.now() - REMEMBERED;
+    let forgotten = SystemClock.now() - REMOVAL_REPORT_PERIOD;
     let removed = |it: &&PersonaRow| !it.is_there() && it.changed_at().0 > forgotten;
     Ok(Catalogue {
         plugins: plugins_of(db, group).await?,

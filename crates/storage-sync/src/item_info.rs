@@ -35,7 +35,7 @@ struct ChatRow {
     size: i32,
 }
 
-type HoldingRow = (i16, DbUid, DbInstant, DbInstant, Option<DbInstant>, bool, i32);
+type ItemInfoRow = (i16, DbUid, DbInstant, DbInstant, Option<DbInstant>, bool, i32);
 
 impl SqlSyncAdminStore {
     /// Looks into `db`.
@@ -69,7 +69,7 @@ impl SqlSyncAdminStore {
         Ok((bytes.unwrap_or_default(), limit))
     }
 
-    async fn part(
+    async fn load_items(
         &self,
         user: UserId,
         after: Option<ItemKey>,
@@ -86,8 +86,8 @@ impl SqlSyncAdminStore {
             .order((channel, id))
             .limit(most.into())
             .select((channel, id, stamp, changed_at, deleted_at, encrypted, size));
-        let rows: Vec<HoldingRow> = on_conn!(self.db.reader(), |conn| part.load(conn).await?);
-        rows.into_iter().map(holding).collect()
+        let rows: Vec<ItemInfoRow> = on_conn!(self.db.reader(), |conn| part.load(conn).await?);
+        rows.into_iter().map(to_item_info).collect()
     }
 
     async fn chats_of(
@@ -177,7 +177,7 @@ impl SyncAdminStore for SqlSyncAdminStore {
         after: Option<ItemKey>,
         most: u32,
     ) -> Result<Vec<ItemInfo>, Unavailable> {
-        Ok(self.part(user, after, most).await?)
+        Ok(self.load_items(user, after, most).await?)
     }
 
     async fn chats(
@@ -221,7 +221,7 @@ impl From<ChatRow> for ChatInfo {
     }
 }
 
-fn holding(row: HoldingRow) -> Result<ItemInfo, DbError> {
+fn to_item_info(row: ItemInfoRow) -> Result<ItemInfo, DbError> {
     let (channel, id, stamp, changed_at, deleted_at, encrypted, size) = row;
     Ok(ItemInfo {
         key: key(channel, id)?,

@@ -30,7 +30,7 @@ pub(crate) struct ItemRow {
 
 impl ItemRow {
     /// Returns the tombstone of a deleted item.
-    pub(crate) fn buried(
+    pub(crate) fn new_tombstone(
         user: UserId,
         key: ItemKey,
         stamp: Timestamp,

@@ -14,9 +14,9 @@ mod page_query;
 mod reading;
 
 mod item_info;
-mod silences;
+mod stamp_gaps;
 
 pub use applying::SqlSyncStore;
 pub use item_info::SqlSyncAdminStore;
 pub use reading::SqlSyncReader;
-pub use silences::SqlStampGaps;
+pub use stamp_gaps::SqlStampGaps;

@@ -43,7 +43,7 @@ impl PageBuilder {
         let body = match (body, &self.seal) {
             (Some(sealed), Some(seal)) => {
                 let length = sealed.len();
-                let opened = sealed_bodies::open_there(seal, key, sealed);
+                let opened = sealed_bodies::open_in_place(seal, key, sealed);
                 self.bytes += opened.as_ref().map_or(length, Vec::len) as u64;
                 match opened {
                     Some(opened) => Some(self.texts.keep(&opened)),

@@ -48,7 +48,7 @@ impl PageQuery {
 
     /// Makes the page on the thread that owns the connection. What crosses over
     /// otherwise is a copy of each value, which is then copied once more.
-    pub(crate) fn there(
+    pub(crate) fn load_blocking(
         self,
         conn: &mut SqliteConnection,
         mut page: PageBuilder,

@@ -29,16 +29,16 @@ pub struct SqlSyncReader {
     sealer: Sealer,
     /// Last catalogue of each group: a copy, which is valid as long as its
     /// version is the latest.
-    given: Arc<Mutex<HashMap<Uuid, (i64, Catalogue)>>>,
+    catalogue_cache: Arc<Mutex<HashMap<Uuid, (i64, Catalogue)>>>,
 }
 
 impl SqlSyncReader {
     /// Reads from `db` what `sealer` sealed.
     pub fn new(db: Database, sealer: Sealer) -> Self {
-        Self { db, sealer, given: Arc::default() }
+        Self { db, sealer, catalogue_cache: Arc::default() }
     }
 
-    async fn look(&self, user: UserId) -> Result<Option<Head>, DbError> {
+    async fn load_head(&self, user: UserId) -> Result<Option<Head>, DbError> {
         let query = head_query!(user);
         let row = on_conn!(self.db.reader(), |conn| query.first(conn).await.optional()?);
         Ok(row.map(head_of))
@@ -53,7 +53,7 @@ impl SqlSyncReader {
         let (query, page) = self.page_of(user, since, room);
         match self.db.reader().await? {
             Conn::Sqlite(mut conn) => {
-                conn.spawn_blocking(move |conn| Ok(query.there(conn, page))).await?
+                conn.spawn_blocking(move |conn| Ok(query.load_blocking(conn, page))).await?
             }
             Conn::Postgres(conn) => query.stream(&conn, page).await,
         }
@@ -62,7 +62,7 @@ impl SqlSyncReader {
     /// On SQLite that is one errand, on PostgreSQL one round trip: statements
     /// are sent in the order in which they are polled first, and the server
     /// takes them in that order, each as of when it begins.
-    async fn look_and_read(
+    async fn load_head_and_page(
         &self,
         user: UserId,
         since: Timestamp,
@@ -73,7 +73,7 @@ impl SqlSyncReader {
             Conn::Sqlite(mut conn) => {
                 let both = move |conn: &mut SqliteConnection| {
                     let head = diesel::RunQueryDsl::first(head_query!(user), conn).optional()?;
-                    Ok((head, query.there(conn, page)))
+                    Ok((head, query.load_blocking(conn, page)))
                 };
                 conn.spawn_blocking(both).await?
             }
@@ -102,7 +102,7 @@ impl SqlSyncReader {
         (PageQuery::new(user, since, room), page)
     }
 
-    async fn chosen(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, DbError> {
+    async fn load_preferences(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, DbError> {
         let mine = sync_items::table
             .inner_join(person_salts::table.on(person_salts::user_id.eq(sync_items::user_id)))
             .filter(sync_items::user_id.eq(DbUid(user.0)))
@@ -127,12 +127,17 @@ impl SqlSyncReader {
     }
 
     async fn load_catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, DbError> {
-        let kept = self.given.lock().unwrap_or_else(PoisonError::into_inner).get(&group).cloned();
+        let kept = self
+            .catalogue_cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&group)
+            .cloned();
         if let Some((_, catalogue)) = kept.filter(|(kept, _)| *kept == version) {
             return Ok(catalogue);
         }
         let catalogue = catalogue_of(&self.db, group).await?;
-        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut given = self.catalogue_cache.lock().unwrap_or_else(PoisonError::into_inner);
         given.insert(group, (version, catalogue.clone()));
         Ok(catalogue)
     }
@@ -141,7 +146,7 @@ impl SqlSyncReader {
 #[async_trait]
 impl SyncReader for SqlSyncReader {
     async fn head(&self, user: UserId) -> Result<Option<Head>, Unavailable> {
-        Ok(self.look(user).await?)
+        Ok(self.load_head(user).await?)
     }
 
     async fn page(
@@ -159,7 +164,7 @@ impl SyncReader for SqlSyncReader {
         since: Timestamp,
         room: PageLimit,
     ) -> Result<Option<(Head, ItemPage)>, Unavailable> {
-        Ok(self.look_and_read(user, since, room).await?)
+        Ok(self.load_head_and_page(user, since, room).await?)
     }
 
     async fn last_until(
@@ -175,6 +180,6 @@ impl SyncReader for SqlSyncReader {
     }
 
     async fn preferences(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, Unavailable> {
-        Ok(self.chosen(user).await?)
+        Ok(self.load_preferences(user).await?)
     }
 }

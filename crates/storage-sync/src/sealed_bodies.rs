@@ -9,19 +9,19 @@ const PURPOSE: &str = "sync-item";
 
 /// Seals the body of an item.
 pub(crate) fn seal(with: &PersonSeal, key: ItemKey, body: &str) -> Result<Vec<u8>, DbError> {
-    Ok(with.seal(place(&row(key)), body.as_bytes())?)
+    Ok(with.seal(seal_context(&row(key)), body.as_bytes())?)
 }
 
 /// Opens the body of an item, unless it was sealed under a master key that was
 /// given up: one such row must not keep all others from being told.
 pub(crate) fn open(with: &PersonSeal, key: ItemKey, sealed: &[u8]) -> Option<String> {
-    let opened = opened_body(key, with.open(place(&row(key)), sealed))?;
+    let opened = opened_body(key, with.open(seal_context(&row(key)), sealed))?;
     String::from_utf8(opened).ok()
 }
 
 /// Opens a sealed body in its own memory.
-pub(crate) fn open_there(with: &PersonSeal, key: ItemKey, sealed: Vec<u8>) -> Option<Vec<u8>> {
-    opened_body(key, with.open_long(place(&row(key)), sealed))
+pub(crate) fn open_in_place(with: &PersonSeal, key: ItemKey, sealed: Vec<u8>) -> Option<Vec<u8>> {
+    opened_body(key, with.open_long(seal_context(&row(key)), sealed))
 }
 
 fn opened_body(key: ItemKey, opened: Result<Secret<Vec<u8>>, UnsealError>) -> Option<Vec<u8>> {
@@ -37,6 +37,6 @@ fn row(key: ItemKey) -> Vec<u8> {
     [&key.channel.code().to_be_bytes()[..], key.id.as_bytes()].concat()
 }
 
-fn place(row: &[u8]) -> SealContext<'_> {
+fn seal_context(row: &[u8]) -> SealContext<'_> {
     SealContext { purpose: PURPOSE, row }
 }

@@ -15,7 +15,7 @@ use crate::item_row::key;
 
 /// Items that a push names.
 #[derive(Debug, Default)]
-pub(crate) struct Named {
+pub(crate) struct PushKeys {
     pub(crate) channels: Vec<i16>,
     pub(crate) ids: Vec<DbUid>,
     pub(crate) personas: Vec<DbUid>,
@@ -37,13 +37,13 @@ pub(crate) trait Statements {
     fn stored_rows(
         &mut self,
         user: UserId,
-        named: &Named,
+        named: &PushKeys,
     ) -> impl Future<Output = Result<HashMap<ItemKey, StoredItem>, DbError>> + Send;
 
     /// Loads the named items of the operator.
-    fn fenced(
+    fn read_only_ids(
         &mut self,
-        named: &Named,
+        named: &PushKeys,
     ) -> impl Future<Output = Result<ReadOnlyIds, DbError>> + Send;
 
     /// Returns the number of living items there are of each of these channels.
@@ -82,12 +82,12 @@ pub(crate) struct Restamped {
     pub(crate) key: ItemKey,
     pub(crate) stamp: Timestamp,
     /// By which what lost against it is known again.
-    pub(crate) loser: Vec<u8>,
+    pub(crate) rejected_digest: Vec<u8>,
 }
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = sync_items)]
-struct KeptRow {
+struct StoredItemRow {
     channel: i16,
     id: DbUid,
     stamp: DbInstant,
@@ -106,7 +106,7 @@ macro_rules! statements {
             async fn stored_rows(
                 &mut self,
                 user: UserId,
-                named: &Named,
+                named: &PushKeys,
             ) -> Result<HashMap<ItemKey, StoredItem>, DbError> {
                 if named.ids.is_empty() {
                     return Ok(HashMap::new());
@@ -115,13 +115,13 @@ macro_rules! statements {
                     .filter(sync_items::user_id.eq(DbUid(user.0)))
                     .filter(sync_items::channel.eq_any(&named.channels))
                     .filter(sync_items::id.eq_any(&named.ids))
-                    .select(KeptRow::as_select())
+                    .select(StoredItemRow::as_select())
                     .load(self)
                     .await?;
                 rows.into_iter().map(stored_item).collect()
             }
 
-            async fn fenced(&mut self, named: &Named) -> Result<ReadOnlyIds, DbError> {
+            async fn read_only_ids(&mut self, named: &PushKeys) -> Result<ReadOnlyIds, DbError> {
                 let mut fenced = ReadOnlyIds::default();
                 if !named.personas.is_empty() {
                     let some = managed_personas::table
@@ -184,7 +184,7 @@ macro_rules! statements {
             async fn restamp(
                 &mut self,
                 user: UserId,
-                Restamped { key, stamp, loser }: Restamped,
+                Restamped { key, stamp, rejected_digest: loser }: Restamped,
             ) -> Result<(), DbError> {
                 let row = (DbUid(user.0), key.channel.code(), DbUid(key.id));
                 diesel::update(sync_items::table.find(row))
@@ -221,7 +221,7 @@ macro_rules! statements {
 
 statements!(AsyncSqlite, AsyncPostgres);
 
-fn stored_item(row: KeptRow) -> Result<(ItemKey, StoredItem), DbError> {
+fn stored_item(row: StoredItemRow) -> Result<(ItemKey, StoredItem), DbError> {
     let kept = StoredItem {
         stamp: row.stamp.0,
         changed_at: row.changed_at.0,

@@ -19,14 +19,14 @@ macro_rules! contract {
         mod sqlite {$(
             #[tokio::test(flavor = "multi_thread")]
             async fn $case() {
-                let fresh = $crate::databases::Fresh::sqlite();
+                let fresh = $crate::databases::TestDatabase::sqlite();
                 super::$case(fresh.connect().await).await;
             }
         )*}
         mod postgres {$(
             #[tokio::test(flavor = "multi_thread")]
             async fn $case() {
-                let fresh = $crate::databases::Fresh::postgres().await;
+                let fresh = $crate::databases::TestDatabase::postgres().await;
                 super::$case(fresh.connect().await).await;
             }
         )*}
@@ -39,14 +39,14 @@ static TEMPLATE: OnceCell<String> = OnceCell::const_new();
 
 /// A database of one test's own. SQLite's is removed when this is dropped,
 /// PostgreSQL's with the throw-away cluster.
-pub struct Fresh {
+pub struct TestDatabase {
     /// Connection string of the database.
     pub url: String,
     provider: DatabaseKind,
     _dir: Option<TempDir>,
 }
 
-impl Fresh {
+impl TestDatabase {
     /// A file in a folder of its own, which does not exist yet.
     pub fn sqlite() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
@@ -100,7 +100,7 @@ impl Fresh {
     }
 }
 
-/// Returns the key that databases of [`Fresh::connect`] seal with.
+/// Returns the key that databases of [`TestDatabase::connect`] seal with.
 pub fn seal() -> ServerSeal {
     ServerSeal::new(MasterKeys { current: Secret::new([7; 32]), previous: None })
 }

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Behaviour of a relay. By default it accepts everything from anybody, in
 /// plaintext.
 #[derive(Debug, Clone, Default)]
-pub struct Behaviour {
+pub struct RelayBehaviour {
     /// TLS of the relay.
     pub tls: RelayTls,
     /// Name and password that it asks for.
@@ -112,18 +112,18 @@ pub struct FakeRelay {
     pub certificate: PathBuf,
     child: Child,
     /// Read at once: a relay whose words nobody reads falls silent.
-    told: Mutex<UnboundedReceiver<DeliveredMail>>,
+    delivered: Mutex<UnboundedReceiver<DeliveredMail>>,
     _dir: TempDir,
 }
 
 impl FakeRelay {
     /// One that takes everything.
     pub async fn start() -> Self {
-        Self::that(Behaviour::default()).await
+        Self::with_behaviour(RelayBehaviour::default()).await
     }
 
     /// One that behaves so.
-    pub async fn that(behaviour: Behaviour) -> Self {
+    pub async fn with_behaviour(behaviour: RelayBehaviour) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let certificate = certify(dir.path());
         let mut child = Command::new(python())
@@ -145,7 +145,7 @@ impl FakeRelay {
                 drop(sender.send(mail));
             }
         });
-        Self { port, certificate, child, told: Mutex::new(told), _dir: dir }
+        Self { port, certificate, child, delivered: Mutex::new(told), _dir: dir }
     }
 
     /// Returns the host as settings name it.
@@ -155,14 +155,15 @@ impl FakeRelay {
 
     /// The next mail that it takes.
     pub async fn next_mail(&self) -> DeliveredMail {
-        let next = tokio::time::timeout(PATIENCE, async { self.told.lock().await.recv().await });
+        let next =
+            tokio::time::timeout(PATIENCE, async { self.delivered.lock().await.recv().await });
         next.await.expect("a mail in time").expect("a mail")
     }
 
     /// Ends it. Answers the mails that it took and that were not asked for.
     pub async fn stop(mut self) -> Vec<DeliveredMail> {
         drop(self.child.stdin.take());
-        let mut told = self.told.lock().await;
+        let mut told = self.delivered.lock().await;
         let mut left = Vec::new();
         let reading = async {
             while let Some(mail) = told.recv().await {
@@ -192,8 +193,8 @@ fn python() -> String {
     python.expect("TEST_PYTHON is not set: run `cargo xtask test`, which installs aiosmtpd")
 }
 
-fn options(behaviour: &Behaviour, dir: &Path) -> String {
-    let Behaviour { tls, user, defer, drop, refuse, refuse_sender, silent, port } = behaviour;
+fn options(behaviour: &RelayBehaviour, dir: &Path) -> String {
+    let RelayBehaviour { tls, user, defer, drop, refuse, refuse_sender, silent, port } = behaviour;
     let tls = match tls {
         RelayTls::Never => None,
         RelayTls::StartTls => Some("starttls"),

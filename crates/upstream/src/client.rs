@@ -13,13 +13,13 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use tokio::time::timeout;
 
-use crate::dialect::{self, Form, Prepared};
+use crate::dialect::{self, PreparedRequest, ResponseFormat};
 use crate::limits::UpstreamLimits;
-use crate::max_tokens_param::{CapNames, has_old_name};
+use crate::max_tokens_param::{MaxTokensSupport, has_old_name};
 use crate::pieces::Pieces;
-use crate::reading::{Reading, Timeouts, lost};
+use crate::reading::{FrameStream, Timeouts, connection_lost};
 use crate::refusal::{refused, unreachable};
-use crate::sampling::Sampling;
+use crate::sampling::SamplingSupport;
 use crate::single;
 use crate::splitter::Splitter;
 use crate::tls::Tls;
@@ -46,8 +46,8 @@ pub struct UpstreamSetupError(#[from] reqwest::Error);
 pub struct Upstream {
     http: Client,
     limits: LiveSetting<UpstreamLimits>,
-    pub(crate) caps: Arc<CapNames>,
-    pub(crate) sampling: Arc<Sampling>,
+    pub(crate) caps: Arc<MaxTokensSupport>,
+    pub(crate) sampling: Arc<SamplingSupport>,
 }
 
 impl Upstream {
@@ -76,13 +76,13 @@ impl Upstream {
 
     /// Shares the parameter names that others have learnt.
     #[must_use]
-    pub fn with_cap_names(self, caps: Arc<CapNames>) -> Self {
+    pub fn with_cap_names(self, caps: Arc<MaxTokensSupport>) -> Self {
         Self { caps, ..self }
     }
 
     /// Shares the sampling parameters that others have learnt.
     #[must_use]
-    pub fn with_sampling(self, sampling: Arc<Sampling>) -> Self {
+    pub fn with_sampling(self, sampling: Arc<SamplingSupport>) -> Self {
         Self { sampling, ..self }
     }
 
@@ -102,10 +102,10 @@ impl Upstream {
         call: ChatCall,
         accept: &'static str,
         limits: &UpstreamLimits,
-    ) -> Result<(Response, Form), UpstreamError> {
+    ) -> Result<(Response, ResponseFormat), UpstreamError> {
         let mut call = self.sampling.filter(call);
         loop {
-            let held = self.sampling.held(&call);
+            let held = self.sampling.retry_copy(&call);
             let outcome = self.ask_capped(call, accept, limits).await;
             match held.and_then(|it| self.sampling.learn(it, &outcome)) {
                 Some(less) => call = less,
@@ -121,12 +121,12 @@ impl Upstream {
         call: ChatCall,
         accept: &'static str,
         limits: &UpstreamLimits,
-    ) -> Result<(Response, Form), UpstreamError> {
-        let call = self.caps.named(call);
+    ) -> Result<(Response, ResponseFormat), UpstreamError> {
+        let call = self.caps.with_supported_name(call);
         if !has_old_name(&call) {
             return self.send(call, accept, limits).await;
         }
-        let (target, again) = (Arc::clone(&call.target), self.caps.repeated(&call));
+        let (target, again) = (Arc::clone(&call.target), self.caps.retry_call(&call));
         let outcome = self.send(call, accept, limits).await;
         let refused = self.caps.learn(&target, &outcome);
         match again.filter(|_| refused) {
@@ -140,16 +140,16 @@ impl Upstream {
         call: ChatCall,
         accept: &'static str,
         limits: &UpstreamLimits,
-    ) -> Result<(Response, Form), UpstreamError> {
+    ) -> Result<(Response, ResponseFormat), UpstreamError> {
         self.post(dialect::prepare(call, accept == EVENTS)?, accept, limits).await
     }
 
     async fn post(
         &self,
-        prepared: Prepared,
+        prepared: PreparedRequest,
         accept: &'static str,
         limits: &UpstreamLimits,
-    ) -> Result<(Response, Form), UpstreamError> {
+    ) -> Result<(Response, ResponseFormat), UpstreamError> {
         let response = self
             .http
             .post(prepared.url)
@@ -176,16 +176,16 @@ impl ChatUpstream for Upstream {
             .map_err(|_elapsed| UpstreamError::Silent)??;
         match media_type(response.headers()).as_deref() {
             None | Some(EVENTS) => {
-                let splitter = Splitter::new(Arc::new(form.look()), limits.max_event);
+                let splitter = Splitter::new(Arc::new(form.stream_filter()), limits.max_event);
                 let patience = Timeouts { silence: limits.silence, events: limits.answer };
-                let reading = Reading::new(response.into(), splitter, patience);
+                let reading = FrameStream::new(response.into(), splitter, patience);
                 Ok(Box::pin(reading.translated(form.translation())))
             }
             Some(JSON) => {
-                let answer = timeout(limits.answer, whole(response, limits.max_answer))
+                let answer = timeout(limits.answer, read_full(response, limits.max_answer))
                     .await
                     .map_err(|_elapsed| UpstreamError::Silent)??;
-                let frames = single::frames(&form.whole(answer)?)?;
+                let frames = single::frames(&form.full_response(answer)?)?;
                 Ok(Box::pin(futures_util::stream::iter(frames.map(Ok))))
             }
             Some(_) => Err(refused(response, 0).await),
@@ -196,7 +196,7 @@ impl ChatUpstream for Upstream {
         let limits = self.limits.get();
         let answer = async {
             let (response, form) = self.ask(call, JSON, &limits).await?;
-            form.whole(whole(response, limits.max_answer).await?)
+            form.full_response(read_full(response, limits.max_answer).await?)
         };
         timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?
     }
@@ -206,7 +206,7 @@ impl ChatUpstream for Upstream {
         let answer = async {
             let prepared = dialect::prepare_embeddings(call)?;
             let (response, _) = self.post(prepared, JSON, &limits).await?;
-            whole(response, limits.max_answer).await
+            read_full(response, limits.max_answer).await
         };
         timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?
     }
@@ -217,7 +217,7 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
     Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }
 
-pub(crate) async fn whole(response: Response, limit: usize) -> Result<Bytes, UpstreamError> {
+pub(crate) async fn read_full(response: Response, limit: usize) -> Result<Bytes, UpstreamError> {
     let heard = AtomicBool::new(false);
     let body = Limited::new(reqwest::Body::from(response), limit).map_frame(|frame| {
         heard.store(true, Ordering::Relaxed);
@@ -226,7 +226,7 @@ pub(crate) async fn whole(response: Response, limit: usize) -> Result<Bytes, Ups
     match body.collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(err) if err.is::<LengthLimitError>() => Err(UpstreamError::TooLong),
-        Err(_) if !heard.load(Ordering::Relaxed) => Err(lost()),
+        Err(_) if !heard.load(Ordering::Relaxed) => Err(connection_lost()),
         Err(_) => Err(UpstreamError::Cut),
     }
 }

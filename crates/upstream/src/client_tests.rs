@@ -14,7 +14,7 @@ use wiremock::matchers::{body_string, header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::*;
-use crate::TokioWaits;
+use crate::TokioTimer;
 use crate::peer::{OPEN, Peer, brief, call, upstream};
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
@@ -155,7 +155,7 @@ async fn an_answer_that_breaks_off_is_cut() {
     let peer = Peer::start().await;
     let upstream = upstream(UpstreamLimits::default());
 
-    for (body, expected) in [("half", UpstreamError::Cut), ("", lost())] {
+    for (body, expected) in [("half", UpstreamError::Cut), ("", connection_lost())] {
         let broken = format!("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{body}");
         let (answer, ()) =
             tokio::join!(upstream.complete(call(&peer.endpoint, &[OPEN])), peer.answer(&broken));
@@ -237,7 +237,7 @@ async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
     let gateway = Gateway {
         upstream: Arc::new(upstream(UpstreamLimits::default())),
         usage: Arc::new(NoLog),
-        timer: Arc::new(TokioWaits::new(CancellationToken::new())),
+        timer: Arc::new(TokioTimer::new(CancellationToken::new())),
         clock: Arc::new(SystemClock),
         catalogue: LiveSetting::new(ModelCatalogue {
             default: Some(call(&endpoint, &[]).target),

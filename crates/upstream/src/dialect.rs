@@ -23,43 +23,43 @@ pub(crate) use address::bearer;
 pub(crate) use reply::{Translate, TranslatedFrames};
 
 /// A call in its upstream's own words.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedRequest {
     pub(crate) url: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<Bytes>,
-    pub(crate) form: Form,
+    pub(crate) form: ResponseFormat,
 }
 
 /// In which form an upstream answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ResponseFormat {
     /// As all callers read it; it goes on untouched.
     Common,
     /// OpenAI's dialect, with citations beside the text.
     Cited,
     /// OpenAI's dialect, with errors in answers that began well.
-    OpenRouter(Search),
+    OpenRouter(SearchMode),
     /// Contents in several chunks.
-    Mistral(Search),
+    Mistral(SearchMode),
     /// Messages.
     Anthropic,
 }
 
 /// Web search of an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Search {
+pub(crate) enum SearchMode {
     On,
     Off,
 }
 
-impl Search {
+impl SearchMode {
     fn for_target(target: &Target) -> Self {
         if target.web_search { Self::On } else { Self::Off }
     }
 }
 
 /// Puts a call into the words of its target.
-pub(crate) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
+pub(crate) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     match call.target.provider {
         ProviderType::OpenAi => openai::prepare(call, streamed),
         ProviderType::AzureOpenAi => azure::prepare(call, streamed),
@@ -73,7 +73,7 @@ pub(crate) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, Upstre
 }
 
 /// Puts a request for embeddings into the words of its target.
-pub(crate) fn prepare_embeddings(call: ChatCall) -> Result<Prepared, UpstreamError> {
+pub(crate) fn prepare_embeddings(call: ChatCall) -> Result<PreparedRequest, UpstreamError> {
     const PATH: &str = "/embeddings";
     let url = match call.target.provider {
         ProviderType::AzureOpenAi => return azure::embeddings(call),
@@ -81,37 +81,37 @@ pub(crate) fn prepare_embeddings(call: ChatCall) -> Result<Prepared, UpstreamErr
             return Err(UpstreamError::Unreachable("it has no embeddings".to_owned()));
         }
         ProviderType::OpenAi | ProviderType::OpenAiCompatible | ProviderType::OpenRouter => {
-            address::below(&call, PATH)
+            address::join_path(&call, PATH)
         }
         ProviderType::Ollama | ProviderType::Mistral | ProviderType::VLlm => {
-            address::below_version(&call, PATH)
+            address::join_versioned_path(&call, PATH)
         }
     };
-    Ok(Prepared {
+    Ok(PreparedRequest {
         url,
         headers: bearer(&call.key)?,
-        body: ending::Ending::model(&call.target.model).close(call.body),
-        form: Form::Common,
+        body: ending::BodySuffix::model(&call.target.model).close(call.body),
+        form: ResponseFormat::Common,
     })
 }
 
-impl Form {
+impl ResponseFormat {
     /// A refusal with the status that all know it by.
     pub(crate) fn refusal(self, err: UpstreamError) -> UpstreamError {
         match self {
-            Self::OpenRouter(_) => openrouter::refused(err),
+            Self::OpenRouter(_) => openrouter::correct_refusal(err),
             _ => err,
         }
     }
 
     /// Returns the filter of a stream's events that are to be read.
-    pub(crate) fn look(self) -> EventFilter {
+    pub(crate) fn stream_filter(self) -> EventFilter {
         match self {
-            Self::Common | Self::OpenRouter(Search::Off) => EventFilter::of_answers(),
-            Self::Mistral(Search::Off) => EventFilter::of_answers().at_arrays(),
+            Self::Common | Self::OpenRouter(SearchMode::Off) => EventFilter::of_answers(),
+            Self::Mistral(SearchMode::Off) => EventFilter::of_answers().at_arrays(),
             Self::Cited
-            | Self::OpenRouter(Search::On)
-            | Self::Mistral(Search::On)
+            | Self::OpenRouter(SearchMode::On)
+            | Self::Mistral(SearchMode::On)
             | Self::Anthropic => EventFilter::of_answers().at_everything(),
         }
     }
@@ -120,7 +120,7 @@ impl Form {
     pub(crate) fn translation(self) -> Option<Box<dyn Translate>> {
         match self {
             Self::Common => None,
-            Self::Cited => Some(Box::new(cited::Cited::default())),
+            Self::Cited => Some(Box::new(cited::CitationTranslator::default())),
             Self::OpenRouter(search) => Some(Box::new(openrouter::Stream::new(search))),
             Self::Mistral(search) => Some(Box::new(mistral::Stream::new(search))),
             Self::Anthropic => Some(Box::new(anthropic::Stream::default())),
@@ -128,13 +128,13 @@ impl Form {
     }
 
     /// A whole answer in the common form.
-    pub(crate) fn whole(self, answer: Bytes) -> Result<Bytes, UpstreamError> {
+    pub(crate) fn full_response(self, answer: Bytes) -> Result<Bytes, UpstreamError> {
         match self {
             Self::Common => Ok(answer),
-            Self::Cited => Ok(cited::whole(answer)),
-            Self::OpenRouter(_) => openrouter::whole(answer),
-            Self::Mistral(search) => Ok(mistral::whole(answer, search)),
-            Self::Anthropic => anthropic::whole(&answer),
+            Self::Cited => Ok(cited::link_citations(answer)),
+            Self::OpenRouter(_) => openrouter::openrouter_full_response(answer),
+            Self::Mistral(search) => Ok(mistral::mistral_full_response(answer, search)),
+            Self::Anthropic => anthropic::anthropic_full_response(&answer),
         }
     }
 }

@@ -66,23 +66,23 @@ impl EventFilter {
 
     /// Returns whether this event gives a reason for the end of the answer.
     pub(crate) fn finishes(&self, json: &[u8]) -> bool {
-        tells(&self.finish, json)
+        has_value(&self.finish, json)
     }
 
     /// Returns whether this event tells of usage, an error, a call of a tool or
     /// a guardrail, has a message in the place of a delta, or tells of what
     /// else is looked at.
-    pub(crate) fn tells(&self, json: &[u8]) -> bool {
+    pub(crate) fn selects(&self, json: &[u8]) -> bool {
         self.everything
             || (self.plain_parts_only && !self.is_plain_part(json))
-            || self.others.iter().any(|key| tells(key, json))
+            || self.others.iter().any(|key| has_value(key, json))
             || self.lacks_delta(json)
             || values(&self.message, json).any(|it| it.starts_with(b"{"))
             || self.arrays.iter().any(|key| values(key, json).any(|it| it.starts_with(b"[")))
     }
 
     fn is_plain_part(&self, json: &[u8]) -> bool {
-        self.chooses(json) && !tells(&self.role, json)
+        self.chooses(json) && !has_value(&self.role, json)
     }
 
     fn lacks_delta(&self, json: &[u8]) -> bool {
@@ -97,7 +97,7 @@ impl EventFilter {
     }
 }
 
-fn tells(key: &Finder<'_>, json: &[u8]) -> bool {
+fn has_value(key: &Finder<'_>, json: &[u8]) -> bool {
     values(key, json).any(|it| !it.starts_with(b"null") && !it.starts_with(br#""""#))
 }
 
@@ -122,14 +122,14 @@ mod tests {
         assert!(look.finishes(br#"[{"finish_reason":null},{"finish_reason":"stop"}]"#));
         assert!(!look.finishes(br#"{"finish_reason": null}"#));
         assert!(!look.finishes(br#"{"finish_reason":""}"#));
-        assert!(look.tells(br#"{"usage":{"prompt_tokens":1}}"#));
-        assert!(look.tells(br#"{"delta":{"tool_calls":[{}]}}"#));
-        assert!(look.tells(br#"{"error":{"message":"no"}}"#));
-        assert!(look.tells(br#"{"guardrail":{"protected":true}}"#));
-        assert!(look.tells(br#"{"choices":[{"message": {"content":"x"}}]}"#));
-        assert!(look.tells(br#"{"choices":[{"index":0,"content_filter_offsets":{}}]}"#));
-        assert!(!look.tells(br#"{"choices":[{"index":0,"delta":{"content":"x"}}]}"#));
-        assert!(!look.tells(br#"{"usage":null,"error":null,"message":"x"}"#));
+        assert!(look.selects(br#"{"usage":{"prompt_tokens":1}}"#));
+        assert!(look.selects(br#"{"delta":{"tool_calls":[{}]}}"#));
+        assert!(look.selects(br#"{"error":{"message":"no"}}"#));
+        assert!(look.selects(br#"{"guardrail":{"protected":true}}"#));
+        assert!(look.selects(br#"{"choices":[{"message": {"content":"x"}}]}"#));
+        assert!(look.selects(br#"{"choices":[{"index":0,"content_filter_offsets":{}}]}"#));
+        assert!(!look.selects(br#"{"choices":[{"index":0,"delta":{"content":"x"}}]}"#));
+        assert!(!look.selects(br#"{"usage":null,"error":null,"message":"x"}"#));
     }
 
     #[test]
@@ -137,10 +137,10 @@ mod tests {
         let parts = br#"{"delta":{"content": [{"type":"text"}]}}"#;
         let text = br#"{"delta":{"content":"[x]"}}"#;
 
-        assert!(!EventFilter::default().tells(parts));
-        assert!(EventFilter::default().at_arrays().tells(parts));
-        assert!(!EventFilter::default().at_arrays().tells(text));
-        assert!(EventFilter::default().at_everything().tells(text));
+        assert!(!EventFilter::default().selects(parts));
+        assert!(EventFilter::default().at_arrays().selects(parts));
+        assert!(!EventFilter::default().at_arrays().selects(text));
+        assert!(EventFilter::default().at_everything().selects(text));
     }
 
     #[test]
@@ -154,17 +154,17 @@ mod tests {
             br#"{"choices":null}"#,
             br#"{"choices":[{"delta":{"role":"assistant","content":""}}]}"#,
         ] {
-            assert!(look.tells(json), "{}", json.escape_ascii());
+            assert!(look.selects(json), "{}", json.escape_ascii());
         }
-        assert!(!look.tells(br#"{"id":"c","choices": [ {"delta":{"content":"x"}}]}"#));
-        assert!(!look.tells(br#"{"choices":[{"delta":{"role":null,"content":"x"}}]}"#));
+        assert!(!look.selects(br#"{"id":"c","choices": [ {"delta":{"content":"x"}}]}"#));
+        assert!(!look.selects(br#"{"choices":[{"delta":{"role":null,"content":"x"}}]}"#));
     }
 
     #[test]
     fn a_key_inside_a_text_does_not_count() {
         let look = EventFilter::default();
 
-        assert!(!look.tells(br#"{"content":"say \"usage\": 5 and \"error\": 1"}"#));
+        assert!(!look.selects(br#"{"content":"say \"usage\": 5 and \"error\": 1"}"#));
         assert!(!look.finishes(br#"{"content":"\"finish_reason\": \"stop\""}"#));
     }
 }

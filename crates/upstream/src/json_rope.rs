@@ -89,7 +89,7 @@ impl Rope {
     pub(crate) fn members(&self) -> Option<Members> {
         let mut members = Vec::new();
         for part in self.parts(b'{')? {
-            let Part { start, colon: Some(colon), end } = part else {
+            let JsonPart { start, colon: Some(colon), end } = part else {
                 // Nothing between the braces.
                 continue;
             };
@@ -124,7 +124,7 @@ impl Rope {
 
     /// Returns the parts between the commas of an object or array; nothing if
     /// it is none.
-    fn parts(&self, open: u8) -> Option<Vec<Part>> {
+    fn parts(&self, open: u8) -> Option<Vec<JsonPart>> {
         if self.first() != Some(open) {
             return None;
         }
@@ -164,7 +164,7 @@ impl Members {
 
 /// One part of an object or array, by its places.
 #[derive(Debug, Clone, Copy, Default)]
-struct Part {
+struct JsonPart {
     start: usize,
     colon: Option<usize>,
     end: usize,
@@ -176,8 +176,8 @@ struct Scan {
     depth: usize,
     in_string: bool,
     escaped: bool,
-    part: Part,
-    parts: Vec<Part>,
+    part: JsonPart,
+    parts: Vec<JsonPart>,
 }
 
 impl Scan {
@@ -210,7 +210,7 @@ impl Scan {
             b'{' | b'[' => {
                 self.depth += 1;
                 if self.depth == 1 {
-                    self.part = Part { start: at + 1, ..Part::default() };
+                    self.part = JsonPart { start: at + 1, ..JsonPart::default() };
                 }
             }
             b'}' | b']' => {
@@ -221,7 +221,7 @@ impl Scan {
             }
             b',' if self.depth == 1 => {
                 self.close(at);
-                self.part = Part { start: at + 1, ..Part::default() };
+                self.part = JsonPart { start: at + 1, ..JsonPart::default() };
             }
             b':' if self.depth == 1 => {
                 self.part.colon.get_or_insert(at);
@@ -231,7 +231,7 @@ impl Scan {
     }
 
     fn close(&mut self, end: usize) {
-        self.parts.push(Part { end, ..self.part });
+        self.parts.push(JsonPart { end, ..self.part });
     }
 }
 

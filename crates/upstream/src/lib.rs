@@ -21,9 +21,9 @@ mod tokens;
 
 pub use client::{Upstream, UpstreamSetupError};
 pub use limits::UpstreamLimits;
-pub use max_tokens_param::CapNames;
-pub use sampling::Sampling;
-pub use timer::TokioWaits;
+pub use max_tokens_param::MaxTokensSupport;
+pub use sampling::SamplingSupport;
+pub use timer::TokioTimer;
 pub use tls::{Tls, TlsError};
 pub use tokens::O200k;
 

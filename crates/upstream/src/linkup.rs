@@ -11,12 +11,12 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::client::{JSON, Upstream, whole};
+use crate::client::{JSON, Upstream, read_full};
 use crate::dialect::bearer;
 use crate::refusal::{refused, unreachable};
 
 /// A deep search takes its time; nobody who waits for an answer has more.
-const PATIENCE: Duration = Duration::from_secs(90);
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(90);
 /// As long as an answer may be.
 const MAX_RESPONSE_BYTES: usize = 4 * 1024 * 1024;
 /// As many hits as are asked for, and taken.
@@ -40,11 +40,11 @@ impl WebSearch for Upstream {
         query: &str,
     ) -> Result<Vec<SearchResult>, UpstreamError> {
         let limits = self.limits();
-        let patience = PATIENCE.min(limits.answer);
+        let patience = SEARCH_TIMEOUT.min(limits.answer);
         let asked = async {
             match self.ask_linkup(provider, key, query).await {
-                Err(err) if found_nothing(&err) => Ok(Vec::new()),
-                answer => found(&answer?),
+                Err(err) if is_empty_result(&err) => Ok(Vec::new()),
+                answer => parse_results(&answer?),
             }
         };
         timeout(patience, asked).await.map_err(|_elapsed| UpstreamError::Silent)?
@@ -80,7 +80,7 @@ impl Upstream {
         if !response.status().is_success() {
             return Err(refused(response, limits.max_refusal).await);
         }
-        whole(response, MAX_RESPONSE_BYTES.min(limits.max_answer)).await
+        read_full(response, MAX_RESPONSE_BYTES.min(limits.max_answer)).await
     }
 }
 
@@ -101,37 +101,37 @@ struct SearchHit {
 
 /// Returns the results, without those that have no address or no text:
 /// pictures.
-fn found(answer: &[u8]) -> Result<Vec<SearchResult>, UpstreamError> {
+fn parse_results(answer: &[u8]) -> Result<Vec<SearchResult>, UpstreamError> {
     let answer: SearchResponse = serde_json::from_slice(answer).map_err(|_invalid| {
         UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
     })?;
-    Ok(answer.results.into_iter().filter_map(SearchHit::found).take(MAX_RESULTS).collect())
+    Ok(answer.results.into_iter().filter_map(SearchHit::into_result).take(MAX_RESULTS).collect())
 }
 
 impl SearchHit {
-    fn found(self) -> Option<SearchResult> {
+    fn into_result(self) -> Option<SearchResult> {
         let of_the_web = self.url.starts_with("https://") || self.url.starts_with("http://");
         let plain = self.url.len() <= MAX_URL_CHARS && !self.url.contains(char::is_control);
-        let text = beginning(self.content.trim(), MAX_TEXT_CHARS);
+        let text = truncate_chars(self.content.trim(), MAX_TEXT_CHARS);
         if !of_the_web || !plain || text.is_empty() {
             return None;
         }
         let words: Vec<&str> = self.name.split_whitespace().collect();
-        let title = beginning(&words.join(" "), MAX_TITLE_CHARS);
+        let title = truncate_chars(&words.join(" "), MAX_TITLE_CHARS);
         let title = if title.is_empty() { self.url.clone() } else { title };
         Some(SearchResult { title, url: self.url, text })
     }
 }
 
 /// So many characters of a text, with a sign where more were left out.
-fn beginning(text: &str, most: usize) -> String {
+fn truncate_chars(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}\u{2026}", text.get(..end).unwrap_or_default().trim_end()),
         None => text.to_owned(),
     }
 }
 
-fn found_nothing(err: &UpstreamError) -> bool {
+fn is_empty_result(err: &UpstreamError) -> bool {
     #[derive(Deserialize)]
     struct Refusal {
         error: Code,

@@ -9,7 +9,7 @@ use pia_assistant::{CapName, ChatCall, OutputCap, ProviderType, Target, Upstream
 /// refuse `max_tokens`, which callers send whatever model answers them. One for
 /// all workers of a process, so that each model refuses it once.
 #[derive(Debug, Default)]
-pub struct CapNames(Mutex<BTreeMap<String, CapSupport>>);
+pub struct MaxTokensSupport(Mutex<BTreeMap<String, CapSupport>>);
 
 /// Support of `max_tokens` by a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,11 +19,11 @@ enum CapSupport {
     Refused,
 }
 
-impl CapNames {
+impl MaxTokensSupport {
     /// The call under the name that its model is known to take.
-    pub(crate) fn named(&self, call: ChatCall) -> ChatCall {
+    pub(crate) fn with_supported_name(&self, call: ChatCall) -> ChatCall {
         if has_old_name(&call) && self.cached(&call.target) == Some(CapSupport::Refused) {
-            renamed(call)
+            with_new_name(call)
         } else {
             call
         }
@@ -31,8 +31,8 @@ impl CapNames {
 
     /// A call with the old name as it is to be repeated if that is refused;
     /// nothing where it is known not to be, since this holds all of the call.
-    pub(crate) fn repeated(&self, call: &ChatCall) -> Option<ChatCall> {
-        self.cached(&call.target).is_none().then(|| renamed(call.clone()))
+    pub(crate) fn retry_call(&self, call: &ChatCall) -> Option<ChatCall> {
+        self.cached(&call.target).is_none().then(|| with_new_name(call.clone()))
     }
 
     /// Remembers what became of a call with the old name. Answers whether that
@@ -40,7 +40,7 @@ impl CapNames {
     pub(crate) fn learn<T>(&self, target: &Target, outcome: &Result<T, UpstreamError>) -> bool {
         let taken = match outcome {
             Ok(_) => CapSupport::Well,
-            Err(UpstreamError::Refused { status: 400, body, .. }) if names_it(body) => {
+            Err(UpstreamError::Refused { status: 400, body, .. }) if is_about_name(body) => {
                 CapSupport::Refused
             }
             Err(_) => return false,
@@ -64,14 +64,14 @@ pub(crate) fn has_old_name(call: &ChatCall) -> bool {
     is_openai && call.max_output.is_some_and(|it| it.name == Some(CapName::MaxTokens))
 }
 
-fn renamed(call: ChatCall) -> ChatCall {
+fn with_new_name(call: ChatCall) -> ChatCall {
     let name = Some(CapName::MaxCompletionTokens);
     ChatCall { max_output: call.max_output.map(|it| OutputCap { name, ..it }), ..call }
 }
 
 /// Returns whether a refusal is that of the name: it says which one to use, or
 /// at least which one not to.
-fn names_it(body: &[u8]) -> bool {
+fn is_about_name(body: &[u8]) -> bool {
     let says = |text: &str| memchr::memmem::find(body, text.as_bytes()).is_some();
     let not_supported = says("unsupported_parameter") && says("max_tokens");
     says("max_completion_tokens") || not_supported
@@ -182,12 +182,12 @@ mod tests {
         let upstream: Upstream = upstream(UpstreamLimits::default());
         let call = || capped(&server, ProviderType::OpenAi, CapName::MaxTokens);
 
-        assert!(upstream.caps.repeated(&call()).is_some());
+        assert!(upstream.caps.retry_call(&call()).is_some());
         upstream.complete(call()).await.unwrap();
         upstream.complete(call()).await.unwrap();
 
         assert_eq!(sent(&server).await, ["old", "old"]);
-        assert!(upstream.caps.repeated(&call()).is_none());
+        assert!(upstream.caps.retry_call(&call()).is_none());
 
         // Another model has taken its place.
         server.reset().await;

@@ -17,21 +17,21 @@ use crate::splitter::Splitter;
 
 /// Duration for which the end of a body may take after `[DONE]`. Without it the
 /// connection is closed, which costs the next call a new one.
-const FOR_THE_END: Duration = Duration::from_millis(50);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(50);
 /// Duration for which usage and `[DONE]` may take after the reason for the end;
 /// some upstreams send neither, and keep the connection.
-const FOR_LAST_WORDS: Duration = Duration::from_secs(5);
+const TRAILER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The frames of a body. It is read only when they are asked for, and dropping
 /// this closes its connection.
-pub(crate) struct Reading {
+pub(crate) struct FrameStream {
     body: reqwest::Body,
     splitter: Splitter,
     translation: Option<Box<dyn Translate>>,
     /// True if anything was said to the caller.
-    spoke: bool,
+    has_sent: bool,
     /// True if anything came.
-    heard: bool,
+    has_received: bool,
     ready: VecDeque<Frame>,
     silence: ReadTimeout,
     patience: Timeouts,
@@ -56,15 +56,15 @@ enum State {
     Over,
 }
 
-impl Reading {
+impl FrameStream {
     pub(crate) fn new(body: reqwest::Body, splitter: Splitter, patience: Timeouts) -> Self {
         let silence = ReadTimeout::new(patience.silence);
         Self {
             body,
             splitter,
             translation: None,
-            spoke: false,
-            heard: false,
+            has_sent: false,
+            has_received: false,
             ready: VecDeque::new(),
             silence,
             patience,
@@ -81,21 +81,21 @@ impl Reading {
     fn take(&mut self, piece: &Bytes) {
         let mut frames = VecDeque::new();
         let outcome = self.splitter.push(piece, &mut |frame| frames.push_back(frame));
-        self.hear(frames);
+        self.push_frames(frames);
         if let Err(err) = outcome
             && !matches!(self.state, State::Failing(_))
         {
             self.state = State::Failing(err);
         }
         if self.ready.iter().any(is_event) {
-            self.silence.broken_by_event();
+            self.silence.reset_by_event();
         } else {
-            self.silence.broken_by_less(self.patience.events);
+            self.silence.reset_by_activity(self.patience.events);
         }
     }
 
     /// Takes what the upstream says, in the common form.
-    fn hear(&mut self, frames: VecDeque<Frame>) {
+    fn push_frames(&mut self, frames: VecDeque<Frame>) {
         let Some(translation) = &mut self.translation else {
             // Mostly the only ones: then they are not moved one by one.
             if self.ready.is_empty() {
@@ -108,11 +108,11 @@ impl Reading {
         for frame in frames {
             let mut said = TranslatedFrames::default();
             match frame {
-                Frame::Look(json) => translation.event(&json, !self.spoke, &mut said),
+                Frame::Look(json) => translation.event(&json, !self.has_sent, &mut said),
                 Frame::Done => translation.done(&mut said),
                 other => said.frames.push_back(other),
             }
-            self.spoke |= said.frames.iter().any(is_event);
+            self.has_sent |= said.frames.iter().any(is_event);
             self.ready.extend(said.frames);
             if let Some(err) = said.failure {
                 self.state = State::Failing(err);
@@ -128,7 +128,7 @@ impl Reading {
     }
 
     /// Handles a read timeout: the end, where the reason for it was given.
-    fn fall_silent(&mut self) {
+    fn handle_timeout(&mut self) {
         if self.is_finished() {
             self.finish();
         } else {
@@ -139,7 +139,7 @@ impl Reading {
     fn finish(&mut self) {
         let mut frames = VecDeque::new();
         let outcome = self.splitter.finish(&mut |frame| frames.push_back(frame));
-        self.hear(frames);
+        self.push_frames(frames);
         if matches!(self.state, State::Failing(_)) {
             return;
         }
@@ -162,7 +162,7 @@ impl Reading {
 }
 
 /// A connection that broke before the first byte of an answer.
-pub(crate) fn lost() -> UpstreamError {
+pub(crate) fn connection_lost() -> UpstreamError {
     UpstreamError::Unreachable("the connection was lost before the answer began".to_owned())
 }
 
@@ -171,7 +171,7 @@ fn is_event(frame: &Frame) -> bool {
     !matches!(frame, Frame::Alive | Frame::Unreadable)
 }
 
-impl Stream for Reading {
+impl Stream for FrameStream {
     type Item = Result<Frame, UpstreamError>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -180,7 +180,7 @@ impl Stream for Reading {
             if let Some(frame) = this.ready.pop_front() {
                 if frame == Frame::Done && matches!(this.state, State::Open) {
                     this.state = State::Closing;
-                    this.silence = ReadTimeout::new(FOR_THE_END);
+                    this.silence = ReadTimeout::new(CLOSE_TIMEOUT);
                 }
                 return Poll::Ready(Some(Ok(frame)));
             }
@@ -198,20 +198,20 @@ impl Stream for Reading {
             match Pin::new(&mut this.body).poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
                     if let Ok(piece) = frame.into_data() {
-                        this.heard |= !piece.is_empty();
+                        this.has_received |= !piece.is_empty();
                         this.take(&piece);
                     }
                     if this.is_finished() {
-                        this.silence.shorten(FOR_LAST_WORDS);
+                        this.silence.shorten(TRAILER_TIMEOUT);
                     }
                 }
-                Poll::Ready(Some(Err(_))) if !this.heard => {
-                    this.state = State::Failing(lost());
+                Poll::Ready(Some(Err(_))) if !this.has_received => {
+                    this.state = State::Failing(connection_lost());
                 }
                 // A connection that breaks after the reason for the end has
                 // taken nothing with it: the splitter knows.
                 Poll::Ready(Some(Err(_)) | None) => this.finish(),
-                Poll::Pending if this.silence.poll(cx).is_ready() => this.fall_silent(),
+                Poll::Pending if this.silence.poll(cx).is_ready() => this.handle_timeout(),
                 Poll::Pending => return Poll::Pending,
             }
         }
@@ -233,12 +233,12 @@ impl ReadTimeout {
         Self { limit, since: None, event: None, timer: None }
     }
 
-    fn broken_by_event(&mut self) {
+    fn reset_by_event(&mut self) {
         (self.since, self.event) = (None, None);
     }
 
     /// By a comment or a part of an event, for so long without a whole one.
-    fn broken_by_less(&mut self, at_most: Duration) {
+    fn reset_by_activity(&mut self, at_most: Duration) {
         if self.event.get_or_insert_with(Instant::now).elapsed() < at_most {
             self.since = None;
         } else {

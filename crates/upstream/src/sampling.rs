@@ -12,7 +12,7 @@ use crate::json_rope::Rope;
 /// A member of a request is shorter than this, unless it is its messages.
 const MAX_MEMBER: usize = 64 * 1024;
 /// Phrases by which upstreams say that they do not take a parameter.
-const WORDS: [&str; 8] = [
+const UNSUPPORTED_PHRASES: [&str; 8] = [
     "unsupported",
     "not support",
     "deprecated",
@@ -27,27 +27,27 @@ const WORDS: [&str; 8] = [
 /// or `top_k`, which callers send whatever model answers them. One for all
 /// workers of a process, so that each model refuses each of them once.
 #[derive(Debug, Default)]
-pub struct Sampling(Mutex<BTreeMap<String, LearntSampling>>);
+pub struct SamplingSupport(Mutex<BTreeMap<String, ModelSampling>>);
 
 /// Findings about a model.
 #[derive(Debug, Default)]
-struct LearntSampling {
+struct ModelSampling {
     refused: BTreeSet<&'static str>,
     taken: BTreeSet<&'static str>,
 }
 
-impl Sampling {
+impl SamplingSupport {
     /// The call without what its model is known to refuse.
     pub(crate) fn filter(&self, call: ChatCall) -> ChatCall {
         let mut refused: BTreeSet<_> = call.target.unsupported.iter().copied().collect();
         self.with(&call.target, |learnt| refused.extend(&learnt.refused));
-        without(call, &refused)
+        without_parameters(call, &refused)
     }
 
     /// The call as it is to be repeated if one of its parameters is refused;
     /// nothing where its model is known to take all that it has, since this
     /// holds all of the call.
-    pub(crate) fn held(&self, call: &ChatCall) -> Option<ChatCall> {
+    pub(crate) fn retry_copy(&self, call: &ChatCall) -> Option<ChatCall> {
         let has = parameters(&call.body);
         let unknown =
             self.with(&call.target, |learnt| has.iter().any(|it| !learnt.taken.contains(it)));
@@ -67,17 +67,19 @@ impl Sampling {
                 self.with(&call.target, |learnt| learnt.taken.extend(has));
                 return None;
             }
-            Err(UpstreamError::Refused { status: 400 | 422, body, .. }) => refused(body, &has),
+            Err(UpstreamError::Refused { status: 400 | 422, body, .. }) => {
+                refused_parameters(body, &has)
+            }
             Err(_) => return None,
         };
         if refused.is_empty() {
             return None;
         }
         self.with(&call.target, |learnt| learnt.refused.extend(&refused));
-        Some(without(call, &refused))
+        Some(without_parameters(call, &refused))
     }
 
-    fn with<T>(&self, target: &Target, look: impl FnOnce(&mut LearntSampling) -> T) -> T {
+    fn with<T>(&self, target: &Target, look: impl FnOnce(&mut ModelSampling) -> T) -> T {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         look(known.entry(target.place()).or_default())
     }
@@ -96,9 +98,9 @@ fn parameters(body: &[Bytes]) -> BTreeSet<&'static str> {
 
 /// Those of the parameters that a refusal is about. Of two that exclude one
 /// another, the first stays.
-fn refused(body: &[u8], has: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
+fn refused_parameters(body: &[u8], has: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
     let text = String::from_utf8_lossy(body).to_ascii_lowercase();
-    if !WORDS.iter().any(|it| text.contains(it)) {
+    if !UNSUPPORTED_PHRASES.iter().any(|it| text.contains(it)) {
         return BTreeSet::new();
     }
     let mut named: Vec<_> =
@@ -110,7 +112,7 @@ fn refused(body: &[u8], has: &BTreeSet<&'static str>) -> BTreeSet<&'static str> 
 }
 
 /// A call without these parameters.
-fn without(call: ChatCall, names: &BTreeSet<&'static str>) -> ChatCall {
+fn without_parameters(call: ChatCall, names: &BTreeSet<&'static str>) -> ChatCall {
     if names.is_disjoint(&parameters(&call.body)) {
         return call;
     }
@@ -230,11 +232,11 @@ mod tests {
         let upstream = upstream(UpstreamLimits::default());
         let ask = || call(&format!("{}/v1", server.uri()), &[ASKED]);
 
-        assert!(upstream.sampling.held(&ask()).is_some());
+        assert!(upstream.sampling.retry_copy(&ask()).is_some());
         upstream.complete(ask()).await.unwrap();
 
-        assert!(upstream.sampling.held(&ask()).is_none());
+        assert!(upstream.sampling.retry_copy(&ask()).is_none());
         let bare = call(&format!("{}/v2", server.uri()), &["{\"messages\":[]"]);
-        assert!(upstream.sampling.held(&bare).is_none());
+        assert!(upstream.sampling.retry_copy(&bare).is_none());
     }
 }

@@ -26,17 +26,17 @@ pub(crate) struct Splitter {
     look: Arc<EventFilter>,
     limit: usize,
     held: BytesMut,
-    line: Line,
+    line: LineState,
     /// True if an event has come.
     begun: bool,
-    ending: Ending,
+    ending: StreamEnd,
 }
 
 impl Splitter {
     /// A splitter that refuses events of more than `limit` bytes.
     pub(crate) fn new(look: Arc<EventFilter>, limit: usize) -> Self {
-        let (held, line) = (BytesMut::new(), Line::default());
-        Self { look, limit, held, line, begun: false, ending: Ending::Open }
+        let (held, line) = (BytesMut::new(), LineState::default());
+        Self { look, limit, held, line, begun: false, ending: StreamEnd::Open }
     }
 
     /// Takes the next piece of the body and gives out what it completes.
@@ -46,11 +46,11 @@ impl Splitter {
         piece: &Bytes,
         sink: &mut impl FnMut(Frame),
     ) -> Result<(), UpstreamError> {
-        let mut run = Run::default();
+        let mut run = PassRun::default();
         let mut outcome = Ok(());
-        while self.ending != Ending::Done {
-            if self.held.is_empty() && self.line.goes_on(piece, run.end) {
-                run = Run::starting_at(run.end + 1);
+        while self.ending != StreamEnd::Done {
+            if self.held.is_empty() && self.line.skip_line_feed(piece, run.end) {
+                run = PassRun::starting_at(run.end + 1);
             }
             let Some(end) = self.line.end_of_event(piece, run.end) else {
                 outcome = self.hold(piece.get(run.end..).unwrap_or_default());
@@ -65,14 +65,14 @@ impl Splitter {
             } else {
                 self.held.extend_from_slice(piece.get(run.end..end).unwrap_or_default());
                 let event = self.held.split().freeze();
-                run = Run::starting_at(end);
+                run = PassRun::starting_at(end);
                 sink(
                     self.parse_event(&event)
                         .unwrap_or_else(|| Frame::Pass { bytes: event, events: 1 }),
                 );
             }
         }
-        run.give(piece, sink);
+        run.emit(piece, sink);
         outcome
     }
 
@@ -87,13 +87,13 @@ impl Splitter {
         {
             sink(self.frame(data));
         }
-        if self.ending == Ending::Open { Err(UpstreamError::Cut) } else { Ok(()) }
+        if self.ending == StreamEnd::Open { Err(UpstreamError::Cut) } else { Ok(()) }
     }
 
     /// Returns whether the answer has given a reason for its end: what may
     /// still come is usage and `[DONE]`.
     pub(crate) fn is_finished(&self) -> bool {
-        self.ending != Ending::Open
+        self.ending != StreamEnd::Open
     }
 
     fn hold(&mut self, rest: &[u8]) -> Result<(), UpstreamError> {
@@ -108,15 +108,15 @@ impl Splitter {
     fn read_in_place(
         &mut self,
         piece: &Bytes,
-        run: &mut Run,
+        run: &mut PassRun,
         end: usize,
         sink: &mut impl FnMut(Frame),
     ) {
         match self.parse_event(&piece.slice(run.end..end)) {
             None => run.add(end),
             Some(frame) => {
-                run.give(piece, sink);
-                *run = Run::starting_at(end);
+                run.emit(piece, sink);
+                *run = PassRun::starting_at(end);
                 sink(frame);
             }
         }
@@ -135,62 +135,63 @@ impl Splitter {
             return Some(data_of(&event).map_or(Frame::Alive, |data| self.frame(data)));
         }
         let Some(data) = canonical(event) else {
-            let data = data_of(event).map(|data| if is_error(event) { blamed(data) } else { data });
+            let data =
+                data_of(event).map(|data| if is_error(event) { wrap_error(data) } else { data });
             return Some(data.map_or(Frame::Alive, |data| self.frame(data)));
         };
         match self.meaning(data) {
-            Meaning::Pass => None,
-            Meaning::Look => Some(Frame::Look(event.slice_ref(data))),
-            Meaning::Done => Some(Frame::Done),
-            Meaning::Nothing => Some(Frame::Alive),
-            Meaning::Unreadable => Some(Frame::Unreadable),
+            EventKind::Pass => None,
+            EventKind::Look => Some(Frame::Look(event.slice_ref(data))),
+            EventKind::Done => Some(Frame::Done),
+            EventKind::Nothing => Some(Frame::Alive),
+            EventKind::Unreadable => Some(Frame::Unreadable),
         }
     }
 
     /// The frame of an event that has to be written anew.
     fn frame(&mut self, data: Bytes) -> Frame {
         match self.meaning(&data) {
-            Meaning::Pass => {
+            EventKind::Pass => {
                 let mut bytes = BytesMut::with_capacity(data.len() + 8);
                 bytes.put_slice(b"data: ");
                 bytes.put_slice(&data);
                 bytes.put_slice(b"\n\n");
                 Frame::Pass { bytes: bytes.freeze(), events: 1 }
             }
-            Meaning::Look => Frame::Look(data),
-            Meaning::Done => Frame::Done,
-            Meaning::Nothing => Frame::Alive,
-            Meaning::Unreadable => Frame::Unreadable,
+            EventKind::Look => Frame::Look(data),
+            EventKind::Done => Frame::Done,
+            EventKind::Nothing => Frame::Alive,
+            EventKind::Unreadable => Frame::Unreadable,
         }
     }
 
-    fn meaning(&mut self, data: &[u8]) -> Meaning {
+    fn meaning(&mut self, data: &[u8]) -> EventKind {
         if data.trim_ascii().is_empty() {
-            return Meaning::Nothing;
+            return EventKind::Nothing;
         }
         if is_done(data) {
-            self.ending = Ending::Done;
-            return Meaning::Done;
+            self.ending = StreamEnd::Done;
+            return EventKind::Done;
         }
         // Every client counts on objects, and some stop at what is none.
         if !is_object(data) {
-            return Meaning::Unreadable;
+            return EventKind::Unreadable;
         }
         // Whoever reads it finds that out, and that words are lost.
         if std::str::from_utf8(data).is_err() {
-            return Meaning::Look;
+            return EventKind::Look;
         }
         let finishes = self.look.finishes(data);
         if finishes {
-            self.ending = Ending::Finished;
+            self.ending = StreamEnd::Finished;
         }
-        if finishes || self.look.tells(data) { Meaning::Look } else { Meaning::Pass }
+        if finishes || self.look.selects(data) { EventKind::Look } else { EventKind::Pass }
     }
 }
 
 /// Meaning of an event's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Meaning {
+enum EventKind {
     Pass,
     Look,
     Done,
@@ -201,7 +202,7 @@ enum Meaning {
 
 /// Progress of an answer towards its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum StreamEnd {
     Open,
     /// A reason for the end was given.
     Finished,
@@ -211,7 +212,7 @@ enum Ending {
 
 /// State of the current line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Line {
+struct LineState {
     /// True if it holds anything.
     has_text: bool,
     /// True if the one before ended with a carriage return, to which a line
@@ -219,13 +220,13 @@ struct Line {
     returned: bool,
 }
 
-impl Line {
+impl LineState {
     /// Returns the end of the event, after its blank line, that continues at
     /// `from`.
     fn end_of_event(&mut self, piece: &[u8], from: usize) -> Option<usize> {
         let mut start = from;
         while let Some(rest) = piece.get(start..) {
-            if self.goes_on(piece, start) {
+            if self.skip_line_feed(piece, start) {
                 start += 1;
                 continue;
             }
@@ -247,7 +248,7 @@ impl Line {
 
     /// Returns whether the line feed comes here that belongs to the end of the
     /// line before. It is passed over.
-    fn goes_on(&mut self, piece: &[u8], at: usize) -> bool {
+    fn skip_line_feed(&mut self, piece: &[u8], at: usize) -> bool {
         let goes_on = self.returned && !self.has_text && piece.get(at) == Some(&b'\n');
         self.returned &= !goes_on;
         goes_on
@@ -256,13 +257,13 @@ impl Line {
 
 /// Neighbouring events of one piece that can go on untouched.
 #[derive(Debug, Default)]
-struct Run {
+struct PassRun {
     start: usize,
     end: usize,
     events: u32,
 }
 
-impl Run {
+impl PassRun {
     fn starting_at(start: usize) -> Self {
         Self { start, end: start, events: 0 }
     }
@@ -272,7 +273,7 @@ impl Run {
         self.events += 1;
     }
 
-    fn give(&self, piece: &Bytes, sink: &mut impl FnMut(Frame)) {
+    fn emit(&self, piece: &Bytes, sink: &mut impl FnMut(Frame)) {
         if self.events > 0 {
             sink(Frame::Pass { bytes: piece.slice(self.start..self.end), events: self.events });
         }
@@ -309,7 +310,7 @@ fn is_error(event: &[u8]) -> bool {
 }
 
 /// The data of an event that is called an error, as one.
-fn blamed(data: Bytes) -> Bytes {
+fn wrap_error(data: Bytes) -> Bytes {
     let object = serde_json::from_slice::<Map<String, Value>>(&data);
     let error = match object {
         Ok(object) if object.get("error").is_some_and(|it| !it.is_null()) => return data,

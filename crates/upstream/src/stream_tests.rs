@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::TokioWaits;
+use crate::TokioTimer;
 use crate::peer::{CHUNKED, EVENTS, OPEN, Peer, brief, call, read_request, upstream};
 
 type Item = Result<Frame, UpstreamError>;
@@ -88,7 +88,7 @@ async fn a_connection_that_breaks_before_an_answer_did_not_reach_it() {
     for head in [CHUNKED.to_owned(), EVENTS.replace("\r\n\r\n", "\r\ncontent-length: 9\r\n\r\n")] {
         let frames = frames(&head, UpstreamLimits::default()).await;
 
-        assert_eq!(frames, [Err(lost())], "{head}");
+        assert_eq!(frames, [Err(connection_lost())], "{head}");
     }
 }
 
@@ -183,7 +183,7 @@ async fn a_caller_who_reads_slowly_does_not_make_its_upstream_silent() {
     let (hello, _) = tokio::join!(frames.next(), socket.write_all(HELLO.as_bytes()));
     assert_eq!(hello, Some(pass(HELLO)));
 
-    TokioWaits::new(CancellationToken::new()).pause(limits.silence * 2).await;
+    TokioTimer::new(CancellationToken::new()).pause(limits.silence * 2).await;
     let (stop, _) = tokio::join!(frames.next(), socket.write_all(STOP.as_bytes()));
 
     assert_eq!(stop, Some(look(STOP)));

@@ -8,19 +8,19 @@ use tokio_util::sync::CancellationToken;
 
 /// Waits on the runtime it is called on; stops with the process.
 #[derive(Debug, Clone)]
-pub struct TokioWaits {
+pub struct TokioTimer {
     began: Instant,
     stop: CancellationToken,
 }
 
-impl TokioWaits {
+impl TokioTimer {
     /// Waits that end all streams once `stop` is cancelled.
     pub fn new(stop: CancellationToken) -> Self {
         Self { began: Instant::now(), stop }
     }
 }
 
-impl Timer for TokioWaits {
+impl Timer for TokioTimer {
     fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
@@ -41,7 +41,7 @@ mod tests {
     #[tokio::test]
     async fn a_stop_is_seen_by_those_who_waited_and_by_those_who_come_later() {
         let token = CancellationToken::new();
-        let waits = TokioWaits::new(token.clone());
+        let waits = TokioTimer::new(token.clone());
         let before = waits.stop();
 
         token.cancel();
@@ -52,7 +52,7 @@ mod tests {
 
     #[tokio::test]
     async fn time_passes_while_it_pauses() {
-        let waits = TokioWaits::new(CancellationToken::new());
+        let waits = TokioTimer::new(CancellationToken::new());
         let before = waits.elapsed();
 
         waits.pause(Duration::from_millis(5)).await;

@@ -48,9 +48,9 @@ impl TokenCounter for O200k {
     fn count(&self, text: &str) -> i64 {
         let Some(Some(table)) = self.0.read.get() else {
             self.begin();
-            return whole(text.len().div_ceil(BYTES_OF_A_TOKEN));
+            return to_i64(text.len().div_ceil(BYTES_OF_A_TOKEN));
         };
-        whole(slices(text).map(|it| table.encode_ordinary(it).len()).sum())
+        to_i64(slices(text).map(|it| table.encode_ordinary(it).len()).sum())
     }
 }
 
@@ -68,7 +68,7 @@ fn slices(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn whole(count: usize) -> i64 {
+fn to_i64(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Flags {
 
 impl Flags {
     /// Takes `args` apart; a name that is not among `known` is refused.
-    pub(super) fn read(mut args: impl Iterator<Item = String>, known: &[&str]) -> Outcome<Self> {
+    pub(super) fn parse(mut args: impl Iterator<Item = String>, known: &[&str]) -> Outcome<Self> {
         let mut flags = Self { named: Vec::new(), bare: Vec::new() };
         while let Some(arg) = args.next() {
             let Some(flag) = arg.strip_prefix("--") else {

@@ -13,7 +13,7 @@ use super::keys;
 
 /// Says what a licence file holds, and fails if a server would refuse it.
 pub(super) fn inspect(args: impl Iterator<Item = String>) -> Outcome<String> {
-    let flags = Flags::read(args, &["public-key"])?;
+    let flags = Flags::parse(args, &["public-key"])?;
     let path = flags.one_bare()?;
     let key = match flags.one("public-key")? {
         Some(text) => VerifyingKey::from_base64(text.trim())
@@ -21,7 +21,7 @@ pub(super) fn inspect(args: impl Iterator<Item = String>) -> Outcome<String> {
         None => VerifyingKey::built_in(),
     };
     let text = fs::read(path).map_err(|err| format!("{path}: {err}"))?;
-    described(&text, &key).map_err(|fault| {
+    describe_licence(&text, &key).map_err(|fault| {
         let mut why = format!("{path}: {fault}");
         if let LicenceError::Foreign(_) | LicenceError::Forged = fault {
             why += &unverified(&text).unwrap_or_default();
@@ -31,7 +31,7 @@ pub(super) fn inspect(args: impl Iterator<Item = String>) -> Outcome<String> {
 }
 
 /// Describes the content of a licence, as a server reads it.
-pub(super) fn described(
+pub(super) fn describe_licence(
     text: impl AsRef<[u8]>,
     key: &VerifyingKey,
 ) -> Result<String, LicenceError> {
@@ -53,7 +53,7 @@ pub(super) fn described(
         "signature:   good\n{}licence:     {}\nlicensee:    {}\nedition:     {}\n\
          features:    {}\n{unknown}users:       {}\nadmins:      {}\nissued at:   {}\n\
          ends:        {end}\nstanding:    {standing}\n",
-        keys::described(key),
+        keys::describe_key(key),
         licence.id,
         licence.licensee,
         licence.edition,

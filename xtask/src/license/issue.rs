@@ -10,7 +10,7 @@ use pia_policy::{Edition, Feature, Terms};
 
 use super::Outcome;
 use super::flags::Flags;
-use super::inspect::described;
+use super::inspect::describe_licence;
 use super::keys::signing;
 
 const DAY: u64 = 24 * 60 * 60;
@@ -19,7 +19,7 @@ const KNOWN: [&str; 9] =
 
 /// Signs a licence, and shows what a server will read in it.
 pub(super) fn issue(args: impl Iterator<Item = String>) -> Outcome<String> {
-    let flags = Flags::read(args, &KNOWN)?;
+    let flags = Flags::parse(args, &KNOWN)?;
     flags.none_bare()?;
     let terms = terms(&flags, SystemClock.now())?;
     let key = signing(flags.one("key")?)?;
@@ -28,7 +28,7 @@ pub(super) fn issue(args: impl Iterator<Item = String>) -> Outcome<String> {
     write(path, &text)?;
     Ok(format!(
         "The licence is in {path}.\n{}",
-        described(&text, &key.verifying_key()).map_err(|err| err.to_string())?
+        describe_licence(&text, &key.verifying_key()).map_err(|err| err.to_string())?
     ))
 }
 

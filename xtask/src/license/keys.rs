@@ -12,10 +12,10 @@ const DEVELOPMENT: &str = include_str!("../../dev-license-key");
 
 /// Makes a key.
 pub(super) fn generate(args: impl Iterator<Item = String>) -> Outcome<String> {
-    let flags = Flags::read(args, &["out"])?;
+    let flags = Flags::parse(args, &["out"])?;
     flags.none_bare()?;
     let key = SigningKey::generate().map_err(|err| err.to_string())?;
-    let public = described(&key.verifying_key());
+    let public = describe_key(&key.verifying_key());
     let remarks: Vec<_> = public.lines().collect();
     let file = format!(
         "# A key that licences are signed with. Whoever has it can issue licences.\n# {}\n{}",
@@ -38,7 +38,7 @@ pub(super) fn signing(path: Option<&str>) -> Outcome<SigningKey> {
 }
 
 /// A public key as people are told it.
-pub(super) fn described(key: &VerifyingKey) -> String {
+pub(super) fn describe_key(key: &VerifyingKey) -> String {
     let development = if key.is_development_key() { " (the development key)" } else { "" };
     format!(
         "key id:      {}{development}\npublic key:  PIA_LICENSE_PUBLIC_KEY={}\n",

@@ -76,7 +76,7 @@ impl Raw {
 mod tests {
     use diesel::connection::SimpleConnection;
     use diesel::prelude::*;
-    use pia_testkit::databases::Fresh;
+    use pia_testkit::databases::TestDatabase;
     use tokio::runtime::Runtime;
 
     use super::*;
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn the_tables_of_a_file_are_filled_without_a_server() {
         let (runtime, dir) = (Runtime::new().unwrap(), tempfile::tempdir().unwrap());
-        let fresh = Fresh::sqlite();
+        let fresh = TestDatabase::sqlite();
         drop(runtime.block_on(fresh.connect()));
         let file = Path::new(fresh.url.strip_prefix("sqlite://").unwrap());
         let id = "x'00112233445566778899aabbccddeeff'";
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn the_tables_of_a_cluster_are_filled_without_a_server() {
         let (runtime, dir) = (Runtime::new().unwrap(), tempfile::tempdir().unwrap());
-        let fresh = runtime.block_on(Fresh::postgres());
+        let fresh = runtime.block_on(TestDatabase::postgres());
         let session = Session::open(&fresh.url).unwrap();
         let id = "'00112233-4455-6677-8899-aabbccddeeff'";
         session.run(&somebody(id, "now()", r"'\x7b7d'")).unwrap();

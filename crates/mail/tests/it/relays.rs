@@ -5,7 +5,7 @@ use std::time::Duration;
 use pia_kernel::LiveSetting;
 use pia_mail::{MailSettings, SmtpRelay};
 use pia_outbox::{Relay as _, RelayOutcome};
-use pia_testkit::relay::{Behaviour, FakeRelay};
+use pia_testkit::relay::{FakeRelay, RelayBehaviour};
 
 use crate::scene::{away, credentials, mail, send, settings, smtp};
 
@@ -30,7 +30,8 @@ async fn a_connection_that_ended_while_it_idled_is_replaced() {
     let (port, smtp) = (relay.port, smtp(settings(&relay)));
     smtp.send(&mail("ada@example.org")).await;
     relay.stop().await;
-    let relay = FakeRelay::that(Behaviour { port, ..Behaviour::default() }).await;
+    let relay =
+        FakeRelay::with_behaviour(RelayBehaviour { port, ..RelayBehaviour::default() }).await;
 
     let sent = smtp.send(&mail("ada@example.org")).await;
 
@@ -40,7 +41,8 @@ async fn a_connection_that_ended_while_it_idled_is_replaced() {
 
 #[tokio::test]
 async fn a_relay_that_puts_a_mail_off_takes_it_later() {
-    let relay = FakeRelay::that(Behaviour { defer: 2, ..Behaviour::default() }).await;
+    let relay =
+        FakeRelay::with_behaviour(RelayBehaviour { defer: 2, ..RelayBehaviour::default() }).await;
     let smtp = smtp(settings(&relay));
 
     let mut all = Vec::new();
@@ -57,7 +59,9 @@ async fn a_relay_that_puts_a_mail_off_takes_it_later() {
 
 #[tokio::test]
 async fn what_a_relay_says_of_an_address_is_kept_without_it() {
-    let relay = FakeRelay::that(Behaviour { refuse: true, ..Behaviour::default() }).await;
+    let relay =
+        FakeRelay::with_behaviour(RelayBehaviour { refuse: true, ..RelayBehaviour::default() })
+            .await;
 
     let sent = send(settings(&relay)).await;
 
@@ -68,7 +72,11 @@ async fn what_a_relay_says_of_an_address_is_kept_without_it() {
 
 #[tokio::test]
 async fn a_relay_that_takes_nothing_from_us_refuses_no_mail() {
-    let relay = FakeRelay::that(Behaviour { refuse_sender: true, ..Behaviour::default() }).await;
+    let relay = FakeRelay::with_behaviour(RelayBehaviour {
+        refuse_sender: true,
+        ..RelayBehaviour::default()
+    })
+    .await;
 
     let why = away(send(settings(&relay)).await);
 
@@ -80,7 +88,8 @@ async fn a_relay_that_takes_nothing_from_us_refuses_no_mail() {
 
 #[tokio::test]
 async fn a_relay_that_hangs_up_half_way_gets_the_mail_again() {
-    let relay = FakeRelay::that(Behaviour { drop: 1, ..Behaviour::default() }).await;
+    let relay =
+        FakeRelay::with_behaviour(RelayBehaviour { drop: 1, ..RelayBehaviour::default() }).await;
     let smtp = smtp(settings(&relay));
 
     let first = smtp.send(&mail("ada@example.org")).await;
@@ -93,7 +102,9 @@ async fn a_relay_that_hangs_up_half_way_gets_the_mail_again() {
 
 #[tokio::test]
 async fn a_relay_that_never_answers_is_not_waited_for() {
-    let relay = FakeRelay::that(Behaviour { silent: true, ..Behaviour::default() }).await;
+    let relay =
+        FakeRelay::with_behaviour(RelayBehaviour { silent: true, ..RelayBehaviour::default() })
+            .await;
     let hasty = MailSettings { timeout: Duration::from_millis(200), ..settings(&relay) };
 
     let why = away(send(hasty).await);
@@ -137,8 +148,8 @@ async fn another_relay_serves_as_soon_as_it_is_set() {
 
 #[tokio::test]
 async fn a_relay_that_asks_for_it_is_told_who_we_are() {
-    let asking = Behaviour { user: Some(("pia", "right")), ..Behaviour::default() };
-    let relay = FakeRelay::that(asking).await;
+    let asking = RelayBehaviour { user: Some(("pia", "right")), ..RelayBehaviour::default() };
+    let relay = FakeRelay::with_behaviour(asking).await;
     let with =
         |password| MailSettings { credentials: Some(credentials(password)), ..settings(&relay) };
 

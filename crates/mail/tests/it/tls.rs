@@ -2,12 +2,17 @@
 
 use pia_mail::{MailSettings, Security};
 use pia_outbox::RelayOutcome;
-use pia_testkit::relay::{Behaviour, FakeRelay, RelayTls};
+use pia_testkit::relay::{FakeRelay, RelayBehaviour, RelayTls};
 
 use crate::scene::{away, credentials, send, settings};
 
 async fn speaking(tls: RelayTls) -> FakeRelay {
-    FakeRelay::that(Behaviour { tls, user: Some(("pia", "right")), ..Behaviour::default() }).await
+    FakeRelay::with_behaviour(RelayBehaviour {
+        tls,
+        user: Some(("pia", "right")),
+        ..RelayBehaviour::default()
+    })
+    .await
 }
 
 fn trusting(relay: &FakeRelay, security: Security) -> MailSettings {

@@ -9,7 +9,8 @@ use pia_http::AiApi;
 use pia_kernel::{Clock, LiveSetting};
 use pia_storage_assistant::{Counts, SqlCreditStore};
 use pia_upstream::{
-    CapNames, O200k, Sampling, Tls, TokioWaits, Upstream, UpstreamLimits, UpstreamSetupError,
+    MaxTokensSupport, O200k, SamplingSupport, Tls, TokioTimer, Upstream, UpstreamLimits,
+    UpstreamSetupError,
 };
 use pia_web::Metrics;
 use tokio_util::sync::CancellationToken;
@@ -23,8 +24,8 @@ pub struct AiFactory {
     gateway: Gateway,
     limits: LiveSetting<UpstreamLimits>,
     tls: Tls,
-    caps: Arc<CapNames>,
-    sampling: Arc<Sampling>,
+    caps: Arc<MaxTokensSupport>,
+    sampling: Arc<SamplingSupport>,
 }
 
 impl AiFactory {
@@ -56,7 +57,7 @@ impl AiFactory {
             search: Arc::<Upstream>::clone(&upstream),
             upstream,
             usage: Arc::new(bank.clone()),
-            timer: Arc::new(TokioWaits::new(stop)),
+            timer: Arc::new(TokioTimer::new(stop)),
             clock: Arc::clone(clock),
             catalogue: config.follow(catalogue),
             settings: config.follow(|it| it.ai.settings.clone()),

@@ -1,7 +1,7 @@
 //! `pia-server admin …`: what the operator does to accounts.
 
 use pia_policy::Terms;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use crate::both::on_both_databases;
@@ -28,7 +28,7 @@ async fn told(app: &TestApp, line: &str) -> String {
     app.admin(line).await.unwrap_or_else(|err| err.to_string())
 }
 
-async fn roles_are_given_and_taken_within_the_licence(database: Fresh) {
+async fn roles_are_given_and_taken_within_the_licence(database: TestDatabase) {
     let two = Terms { max_admins: Some(2), ..terms() };
     let app = Setting::on(database).licensed(Some(two)).start().await;
     for name in ["a", "b", "c"] {
@@ -62,7 +62,9 @@ async fn roles_are_given_and_taken_within_the_licence(database: Fresh) {
     );
 }
 
-async fn a_role_for_whoever_may_not_own_the_address_is_given_with_a_warning(database: Fresh) {
+async fn a_role_for_whoever_may_not_own_the_address_is_given_with_a_warning(
+    database: TestDatabase,
+) {
     let app = Setting::on(database).start().await;
     app.sign_up("a@example.org").await;
 
@@ -79,7 +81,7 @@ async fn a_role_for_whoever_may_not_own_the_address_is_given_with_a_warning(data
     assert_eq!(taken, "a@example.org has the role user.\n");
 }
 
-async fn the_last_administrator_cannot_be_lost(database: Fresh) {
+async fn the_last_administrator_cannot_be_lost(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     app.sign_up("a@example.org").await;
     told(&app, "grant a@example.org").await;
@@ -91,7 +93,7 @@ async fn the_last_administrator_cannot_be_lost(database: Fresh) {
     assert_eq!(told(&app, "list").await, "a@example.org\n");
 }
 
-async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: Fresh) {
+async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: TestDatabase) {
     let two = Terms { max_users: Some(2), ..terms() };
     let app = Setting::on(database).licensed(Some(two)).start().await;
     app.sign_up("a@example.org").await;
@@ -113,7 +115,7 @@ async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: 
     assert_eq!(done, "a@example.org may sign in again.\n");
 }
 
-async fn invitations_are_made_listed_and_taken_back(database: Fresh) {
+async fn invitations_are_made_listed_and_taken_back(database: TestDatabase) {
     let app = Setting::on(database).start().await;
 
     let made = told(&app, "invite Ada@Example.org --role kb_manager --days 2").await;
@@ -139,7 +141,7 @@ async fn invitations_are_made_listed_and_taken_back(database: Fresh) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_licence_nobody_becomes_administrator() {
-    let app = Setting::on(Fresh::sqlite()).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).start().await;
     app.sign_up("a@example.org").await;
     std::fs::remove_file(app.dir.join("license.lic")).expect("a licence");
 
@@ -208,7 +210,7 @@ fn settings_stand_beside_the_words() {
     assert!(elsewhere.exists() && !server.dir().join("pia.db").exists());
 }
 
-async fn whom_it_concerns_gets_a_letter_from_the_server(database: Fresh) {
+async fn whom_it_concerns_gets_a_letter_from_the_server(database: TestDatabase) {
     let relay = FakeRelay::start().await;
     let app = Setting::on(database).with_relay(&relay).start().await;
     app.sign_up("bob@example.org").await;

@@ -1,7 +1,7 @@
 //! `pia-server admin group …`: what the operator does to groups.
 
 use pia_policy::{Edition, Terms};
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use crate::both::on_both_databases;
 use crate::client::Client;
@@ -26,7 +26,7 @@ async fn group_of(person: &Client) -> String {
     export.body["data"]["account"][0]["group"].as_str().unwrap_or_default().to_owned()
 }
 
-async fn groups_are_made_named_filled_and_taken_away(database: Fresh) {
+async fn groups_are_made_named_filled_and_taken_away(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let default = "00000000-0000-7000-8000-000000000001";
@@ -69,7 +69,7 @@ async fn groups_are_made_named_filled_and_taken_away(database: Fresh) {
     );
 }
 
-async fn what_members_may_is_shown_and_changed_all_or_nothing(database: Fresh) {
+async fn what_members_may_is_shown_and_changed_all_or_nothing(database: TestDatabase) {
     let app = with_catalogue(Setting::on(database)).start().await;
     told(&app, "group create Sales").await;
 
@@ -115,7 +115,7 @@ async fn what_members_may_is_shown_and_changed_all_or_nothing(database: Fresh) {
     assert_eq!((Some(cleared), settings(&other)), (settings(&before), settings(&before)));
 }
 
-async fn models_that_are_none_are_set_with_a_warning(database: Fresh) {
+async fn models_that_are_none_are_set_with_a_warning(database: TestDatabase) {
     let app = with_catalogue(Setting::on(database)).start().await;
 
     let set = "group set default mode.Research=web persona.code=BIG models=small,typo,Web,typo";
@@ -144,7 +144,7 @@ fn with_catalogue(setting: Setting) -> Setting {
     })
 }
 
-async fn what_is_done_to_groups_is_in_the_audit_log(database: Fresh) {
+async fn what_is_done_to_groups_is_in_the_audit_log(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     app.sign_up("ada@example.org").await;
 
@@ -174,7 +174,9 @@ async fn what_is_done_to_groups_is_in_the_audit_log(database: Fresh) {
     assert_eq!(app.count(sides).await, 2);
 }
 
-async fn without_the_feature_there_is_one_group_whose_members_may_what_is_set(database: Fresh) {
+async fn without_the_feature_there_is_one_group_whose_members_may_what_is_set(
+    database: TestDatabase,
+) {
     let community = Terms::new("A test", Edition::Community, terms().issued_at);
     let app = Setting::on(database).licensed(Some(community)).start().await;
 

@@ -1,7 +1,7 @@
 //! A turn of a conversation, and what the model is asked for it.
 
 use pia_demo_upstream::Demo;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use crate::ai_client::{
@@ -283,7 +283,7 @@ async fn without_an_upstream_the_proxy_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_status_names_the_modes_that_a_model_serves_and_asks_none() {
     let (demo, app) = with_demo().await;
-    let partly = Setting::on(Fresh::sqlite())
+    let partly = Setting::on(TestDatabase::sqlite())
         .with("Ai__Modes__Research__Endpoint", demo.endpoint())
         .with("Ai__Modes__Research__Model", "m")
         .start()

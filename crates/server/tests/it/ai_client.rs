@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pia_demo_upstream::Demo;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A server on SQLite with this upstream.
 pub(crate) fn before(endpoint: &str) -> Setting {
-    Setting::on(Fresh::sqlite()).with_upstream(endpoint)
+    Setting::on(TestDatabase::sqlite()).with_upstream(endpoint)
 }
 
 /// A demo upstream, and a server on SQLite before it.

@@ -7,7 +7,7 @@ use pia_demo_upstream::Demo;
 use pia_kernel::{Clock, SystemClock, Timestamp};
 use pia_storage::DatabaseKind;
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use crate::ai_client::{CHAT, Live, OPTIMIZE, said, streamed};
@@ -46,7 +46,7 @@ struct Scene {
 }
 
 /// A server whose default group says this; a token in and out costs a credit.
-async fn start(database: Fresh, settings: &str) -> Scene {
+async fn start(database: TestDatabase, settings: &str) -> Scene {
     start_with(Setting::on(database), settings).await
 }
 
@@ -108,7 +108,7 @@ fn refused(answer: &Answer) -> Value {
     body
 }
 
-async fn without_limits_nothing_else_is_told(database: Fresh) {
+async fn without_limits_nothing_else_is_told(database: TestDatabase) {
     let scene = start(database, "").await;
     let Scene { ada, app, demo, .. } = &scene;
 
@@ -120,7 +120,7 @@ async fn without_limits_nothing_else_is_told(database: Fresh) {
     assert_eq!(app.stranger().get(CREDITS).await.refusal(), (401, "unauthorized"));
 }
 
-async fn what_is_spent_is_told_by_window(database: Fresh) {
+async fn what_is_spent_is_told_by_window(database: TestDatabase) {
     let settings = "credits.hourly=4000 credits.daily=5000 credits.weekly=6000 \
                     credits.group-daily=7000 credits.group-weekly=8000 credits.pool=true";
     let scene = start(database, settings).await;
@@ -146,7 +146,7 @@ async fn what_is_spent_is_told_by_window(database: Fresh) {
     assert!(monday.ends_with("T22:00:00Z") || monday.ends_with("T23:00:00Z"), "{monday}");
 }
 
-async fn whoever_calls_with_a_key_is_told_of_its_purse_too(database: Fresh) {
+async fn whoever_calls_with_a_key_is_told_of_its_purse_too(database: TestDatabase) {
     let scene = start(database, "").await;
     let Scene { ada, app, .. } = &scene;
     let wish = json!({ "weeklyCredits": 1006 });
@@ -175,7 +175,7 @@ async fn whoever_calls_with_a_key_is_told_of_its_purse_too(database: Fresh) {
     assert_eq!(own, json!({ "limited": true, "daily": daily }));
 }
 
-async fn a_members_hour_and_day_refuse_by_their_names(database: Fresh) {
+async fn a_members_hour_and_day_refuse_by_their_names(database: TestDatabase) {
     let settings = "credits.hourly=1200 credits.daily=2300";
     let scene = start(database, settings).await;
     let Scene { ada, clock, .. } = &scene;
@@ -203,7 +203,7 @@ async fn a_members_hour_and_day_refuse_by_their_names(database: Fresh) {
     assert_eq!(last, of("daily", 2300, &last["used"]));
 }
 
-async fn a_week_that_is_used_up_tells_of_pool_and_top_ups(database: Fresh) {
+async fn a_week_that_is_used_up_tells_of_pool_and_top_ups(database: TestDatabase) {
     let scene = start(database, "credits.weekly=900").await;
     let Scene { ada, app, .. } = &scene;
 
@@ -231,7 +231,7 @@ async fn a_week_that_is_used_up_tells_of_pool_and_top_ups(database: Fresh) {
     assert_eq!(told["topUp"], top_up);
 }
 
-async fn a_groups_caps_refuse_without_the_pool(database: Fresh) {
+async fn a_groups_caps_refuse_without_the_pool(database: TestDatabase) {
     let settings = "credits.weekly=9000 credits.pool=true credits.group-daily=900";
     let scene = start(database, settings).await;
     let Scene { ada, app, .. } = &scene;
@@ -251,7 +251,7 @@ async fn a_groups_caps_refuse_without_the_pool(database: Fresh) {
 }
 
 async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accounts(
-    database: Fresh,
+    database: TestDatabase,
 ) {
     let scene = start(database, "").await;
     let Scene { ada, app, demo, clock } = &scene;
@@ -276,7 +276,7 @@ async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accou
     paying.await;
 }
 
-async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(database: Fresh) {
+async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(database: TestDatabase) {
     // Each may have 1,000 tokens, and its prompt has up to 10.
     let scene = start(database, "credits.group-weekly=50500").await;
     let Scene { ada, app, demo, clock } = &scene;
@@ -313,7 +313,7 @@ async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(datab
     assert!(check.is_ok(), "{check:?}");
 }
 
-async fn an_answer_is_capped_by_what_is_left(database: Fresh) {
+async fn an_answer_is_capped_by_what_is_left(database: TestDatabase) {
     let scene = start(database, "credits.daily=2000").await;
     let Scene { ada, demo, .. } = &scene;
 
@@ -331,7 +331,7 @@ async fn an_answer_is_capped_by_what_is_left(database: Fresh) {
     assert_eq!(left.get("max_tokens"), None);
 }
 
-async fn a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is(database: Fresh) {
+async fn a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is(database: TestDatabase) {
     let scene = start(database, "credits.daily=3000").await;
     let Scene { ada, app, clock, .. } = &scene;
     let cut = json!({
@@ -353,7 +353,7 @@ async fn a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is(database
     assert_eq!(told["daily"], json!({ "limit": 3000, "used": 1500 }));
 }
 
-async fn who_hangs_up_before_the_usage_is_told_pays_for_what_was_streamed(database: Fresh) {
+async fn who_hangs_up_before_the_usage_is_told_pays_for_what_was_streamed(database: TestDatabase) {
     let scene = start(database, "credits.daily=90000").await;
     let Scene { ada, app, .. } = &scene;
 
@@ -368,7 +368,7 @@ async fn who_hangs_up_before_the_usage_is_told_pays_for_what_was_streamed(databa
     assert!(app.admin("credits check").await.is_ok());
 }
 
-async fn nobody_is_admitted_unseen_while_the_database_is_away(database: Fresh) {
+async fn nobody_is_admitted_unseen_while_the_database_is_away(database: TestDatabase) {
     let scene = start(database, "credits.daily=90000").await;
     let Scene { ada, app, demo, .. } = &scene;
     app.execute("ALTER TABLE credit_windows RENAME TO away").await;
@@ -382,7 +382,7 @@ async fn nobody_is_admitted_unseen_while_the_database_is_away(database: Fresh) {
     assert_eq!((served.status, demo.call_counts().calls), (200, 1));
 }
 
-async fn top_ups_are_given_and_checked_from_the_command_line(database: Fresh) {
+async fn top_ups_are_given_and_checked_from_the_command_line(database: TestDatabase) {
     let scene = start(database, "").await;
     let Scene { app, .. } = &scene;
 
@@ -401,7 +401,7 @@ async fn top_ups_are_given_and_checked_from_the_command_line(database: Fresh) {
     assert_eq!(app.count("audit_entries WHERE action = 'Group.ToppedUp'").await, 2);
 }
 
-async fn rows(database: &Fresh, of: &str) -> i64 {
+async fn rows(database: &TestDatabase, of: &str) -> i64 {
     use diesel::sql_types::BigInt;
     use diesel_async::RunQueryDsl;
     let db = database.connect().await;
@@ -414,7 +414,7 @@ async fn rows(database: &Fresh, of: &str) -> i64 {
 }
 
 /// The real process, and a real signal.
-async fn what_a_server_had_reserved_that_was_killed_is_released_by_another(database: Fresh) {
+async fn what_a_server_had_reserved_that_was_killed_is_released_by_another(database: TestDatabase) {
     let demo = Demo::start(0).expect("a demo upstream");
     let server = Call::new()
         .licensed()

@@ -4,7 +4,7 @@ mod upstream;
 
 use std::time::Duration;
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::runtime::Handle;
@@ -218,7 +218,7 @@ async fn start(setting: Setting) -> (TestApp, Client) {
     (app, ada)
 }
 
-async fn after_every_fault_of_an_upstream_nothing_is_left_open(database: Fresh) {
+async fn after_every_fault_of_an_upstream_nothing_is_left_open(database: TestDatabase) {
     let upstream = Upstream::start().await;
     let (app, ada) = start(Setting::on(database).with_upstream(&upstream.endpoint)).await;
 
@@ -262,7 +262,7 @@ async fn nothing_is_reserved(app: &TestApp) {
     assert!(check.is_ok(), "{check:?}");
 }
 
-async fn an_upstream_that_takes_no_connection_is_given_up(database: Fresh) {
+async fn an_upstream_that_takes_no_connection_is_given_up(database: TestDatabase) {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
     let listener = socket.listen(1).expect("a listener");

@@ -9,7 +9,7 @@ use crate::both::on_both_databases;
 use crate::client::{Answer, Client};
 use crate::harness::{Setting, TestApp};
 use crate::patience::until;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 on_both_databases! {
     a_group_says_who_serves_a_mode_a_persona_and_a_name,
@@ -51,7 +51,7 @@ async fn answered(caller: &Client, mode: &str, request: &Value) -> String {
     answer.body["choices"][0]["message"]["content"].as_str().expect("a text").to_owned()
 }
 
-async fn a_group_says_who_serves_a_mode_a_persona_and_a_name(database: Fresh) {
+async fn a_group_says_who_serves_a_mode_a_persona_and_a_name(database: TestDatabase) {
     let default = Fixed::giving(&saying("default")).await;
     let (large, coder) =
         (Fixed::giving(&saying("large")).await, Fixed::giving(&saying("coder")).await);
@@ -110,7 +110,7 @@ async fn a_group_says_who_serves_a_mode_a_persona_and_a_name(database: Fresh) {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_status_is_that_of_the_callers_group() {
     let large = Fixed::giving(&saying("large")).await;
-    let app = with_entry(Setting::on(Fresh::sqlite()), 0, "large", &large).start().await;
+    let app = with_entry(Setting::on(TestDatabase::sqlite()), 0, "large", &large).start().await;
     let ada = app.signed_in().await;
     let before = ada.get("/api/ai/status").await.body;
 
@@ -126,7 +126,7 @@ async fn the_status_is_that_of_the_callers_group() {
     assert_eq!(ids, Some(1));
 }
 
-async fn two_servers_together_ask_an_upstream_no_more_than_it_may_be(database: Fresh) {
+async fn two_servers_together_ask_an_upstream_no_more_than_it_may_be(database: TestDatabase) {
     let demo = Demo::start(0).expect("a demo upstream");
     let protected = |setting: Setting| {
         let setting = setting.with_upstream(&demo.endpoint()).with("Ai__MaxWait", "200ms");
@@ -173,8 +173,11 @@ async fn a_fallback_answers_for_a_model_that_is_down_and_the_metrics_tell() {
     ))
     .await;
     let other = Fixed::giving(&saying("other")).await;
-    let setting =
-        with_entries(Setting::on(Fresh::sqlite()), &down, &[("first", &down), ("second", &other)]);
+    let setting = with_entries(
+        Setting::on(TestDatabase::sqlite()),
+        &down,
+        &[("first", &down), ("second", &other)],
+    );
     let app = setting.with("Ai__Providers__0__Fallbacks", "second").start().await;
     sets(&app, "mode.Assistant=first").await;
     let ada = app.signed_in().await;
@@ -200,7 +203,8 @@ async fn a_fallback_answers_for_a_model_that_is_down_and_the_metrics_tell() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_is_asked_no_more_than_it_may_be() {
     let upstream = Fixed::giving(&saying("one")).await;
-    let setting = with_entries(Setting::on(Fresh::sqlite()), &upstream, &[("only", &upstream)]);
+    let setting =
+        with_entries(Setting::on(TestDatabase::sqlite()), &upstream, &[("only", &upstream)]);
     let app = setting
         .with("Ai__Providers__0__Protection__RequestsPerMinute", 2)
         .with("Ai__MaxWait", "200ms")
@@ -223,7 +227,7 @@ async fn an_upstream_is_asked_no_more_than_it_may_be() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prompt_is_drafted_from_a_description() {
     let upstream = Fixed::giving(&saying(" Write like a friend. ")).await;
-    let app = Setting::on(Fresh::sqlite()).with_upstream(&upstream.endpoint).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
     let path = "/api/ai/generate-prompt";
 

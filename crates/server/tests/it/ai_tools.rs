@@ -1,6 +1,6 @@
 //! Tests of the server's tools for models, and of another dialect.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use crate::ai_client::{CHAT, Heard, said, streamed};
@@ -13,7 +13,7 @@ const HEADERS: [(&str, &str); 2] =
 
 /// A server whose model searches the web by way of this service.
 async fn searching(model: &Peer, linkup: &str, more: &[(&str, &str)]) -> TestApp {
-    let setting = Setting::on(Fresh::sqlite())
+    let setting = Setting::on(TestDatabase::sqlite())
         .with("Ai__Providers__0__Id", "talker")
         .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
         .with("Ai__Providers__0__Endpoint", &model.endpoint)
@@ -158,7 +158,7 @@ async fn a_model_of_anthropic_is_asked_in_its_words_and_answers_in_ours() {
         "usage": { "input_tokens": 12, "output_tokens": 3 },
     });
     let upstream = Fixed::giving(&answer.to_string()).await;
-    let app = Setting::on(Fresh::sqlite())
+    let app = Setting::on(TestDatabase::sqlite())
         .with_upstream(&upstream.endpoint)
         .with("Ai__ProviderType", "Anthropic")
         .start()
@@ -189,7 +189,7 @@ fn with_hosted_tool(tool: &Value) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_switches_on_what_an_upstream_runs() {
     let upstream = Fixed::giving(WHOLE).await;
-    let app = Setting::on(Fresh::sqlite()).with_upstream(&upstream.endpoint).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
 
     for (tool, field, code) in [
@@ -241,7 +241,7 @@ async fn nobody_switches_on_what_an_upstream_runs() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_upstream_may_run_costs_what_the_operator_says() {
     let upstream = Fixed::giving(WHOLE).await;
-    let setting = Setting::on(Fresh::sqlite()).with_upstream(&upstream.endpoint);
+    let setting = Setting::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint);
     let app = setting.with("Ai__UpstreamTools", "web_search=40").start().await;
     let ada = app.signed_in().await;
     app.admin("group set default credits.hourly=50").await.expect("settings");

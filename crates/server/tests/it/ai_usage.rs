@@ -5,7 +5,7 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_demo_upstream::Demo;
 use pia_storage::schema::ai_usage;
 use pia_storage::{Database, DbError, DbUid, on_conn};
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -67,7 +67,7 @@ impl Ledger {
     }
 }
 
-async fn start(database: Fresh) -> (Demo, TestApp, Client, Ledger) {
+async fn start(database: TestDatabase) -> (Demo, TestApp, Client, Ledger) {
     let demo = Demo::start(0).expect("a demo upstream");
     let setting = Setting::on(database).with_upstream(&demo.endpoint());
     let app = setting.with("Ai__SilenceTimeout", "800ms").start().await;
@@ -80,7 +80,7 @@ fn names(mode: &str, outcome: &str) -> (String, String, String, String) {
     (mode.to_owned(), "OpenAI".to_owned(), "test-model".to_owned(), outcome.to_owned())
 }
 
-async fn answers_are_written_down_as_their_upstream_told(database: Fresh) {
+async fn answers_are_written_down_as_their_upstream_told(database: TestDatabase) {
     let (_demo, _app, ada, ledger) = start(database).await;
     let research = [JSON, ("x-service-mode", "research")];
 
@@ -98,7 +98,7 @@ async fn answers_are_written_down_as_their_upstream_told(database: Fresh) {
     assert_eq!(all[3], (names("Optimize", "completed"), used, false));
 }
 
-async fn what_no_upstream_told_is_estimated(database: Fresh) {
+async fn what_no_upstream_told_is_estimated(database: TestDatabase) {
     let (_demo, _app, ada, ledger) = start(database).await;
     let text = format!("demo:no-usage demo:chunks=50 {}", "word ".repeat(200));
 
@@ -111,7 +111,7 @@ async fn what_no_upstream_told_is_estimated(database: Fresh) {
     assert!((200..300).contains(output), "several tokens a chunk: {output}");
 }
 
-async fn a_caller_who_leaves_has_used_something(database: Fresh) {
+async fn a_caller_who_leaves_has_used_something(database: TestDatabase) {
     let (demo, _app, ada, ledger) = start(database).await;
     let text = "demo:slow=20 demo:chunks=10000 Hello";
 
@@ -136,7 +136,7 @@ async fn a_caller_who_leaves_has_used_something(database: Fresh) {
 }
 
 async fn a_call_that_failed_on_its_way_has_used_something_and_one_that_was_refused_nothing(
-    database: Fresh,
+    database: TestDatabase,
 ) {
     let (_demo, _app, ada, ledger) = start(database).await;
 
@@ -158,7 +158,7 @@ async fn a_call_that_failed_on_its_way_has_used_something_and_one_that_was_refus
     assert!(rows[..3].iter().all(|(_, (_, _, output), _)| *output > 0), "{rows:?}");
 }
 
-async fn a_database_that_is_away_keeps_no_answer_back(database: Fresh) {
+async fn a_database_that_is_away_keeps_no_answer_back(database: TestDatabase) {
     let (_demo, _app, ada, ledger) = start(database).await;
     ledger.alter("ALTER TABLE ai_usage RENAME TO away").await;
 

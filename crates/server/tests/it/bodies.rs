@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use pia_demo_upstream::Demo;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use crate::client::{Answer, Client};
@@ -74,7 +74,7 @@ async fn what_is_no_json_is_refused_as_that() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mark_before_the_text_is_passed_over() {
     let demo = Demo::start(0).expect("an upstream");
-    let app = Setting::on(Fresh::sqlite()).with_upstream(&demo.endpoint()).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint()).start().await;
     let marked = |body: &[u8]| [b"\xef\xbb\xbf", body].concat();
     let ada = app.signed_in().await;
     let asked = json!({ "messages": [{ "role": "user", "content": "Hi" }] }).to_string();
@@ -251,7 +251,7 @@ async fn chunks_are_counted_though_nothing_was_announced() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn long_answers_are_compressed_for_those_who_understand_it() {
-    let app = Setting::on(Fresh::sqlite()).with("OpenApi__Enabled", true).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
     let accepting = [("accept-encoding", "gzip, deflate, br")];
 
     let plain = app.stranger().get("/openapi/v1.json").await;
@@ -275,7 +275,7 @@ async fn long_answers_are_compressed_for_those_who_understand_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn event_streams_are_never_compressed() {
     let demo = Demo::start(0).expect("an upstream");
-    let setting = Setting::on(Fresh::sqlite()).with_upstream(&demo.endpoint());
+    let setting = Setting::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint());
     let app = setting.start().await;
     let ada = app.signed_in().await;
     let headers = [JSON, ("accept-encoding", "gzip")];

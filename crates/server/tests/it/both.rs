@@ -7,13 +7,13 @@ macro_rules! on_both_databases {
         mod sqlite {$(
             #[tokio::test(flavor = "multi_thread")]
             async fn $case() {
-                super::$case(pia_testkit::databases::Fresh::sqlite()).await;
+                super::$case(pia_testkit::databases::TestDatabase::sqlite()).await;
             }
         )*}
         mod postgres {$(
             #[tokio::test(flavor = "multi_thread")]
             async fn $case() {
-                super::$case(pia_testkit::databases::Fresh::postgres().await).await;
+                super::$case(pia_testkit::databases::TestDatabase::postgres().await).await;
             }
         )*}
     };

@@ -1,6 +1,6 @@
 //! Tests that other people's rows look as if they did not exist.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use pia_web::Route;
 use serde_json::json;
 use uuid::Uuid;
@@ -82,7 +82,7 @@ fn seen(answer: &Answer) -> (u16, Vec<(String, String)>, Vec<u8>) {
     (answer.status, headers, answer.bytes.clone())
 }
 
-async fn a_foreign_id_is_answered_as_an_unknown_one(database: Fresh) {
+async fn a_foreign_id_is_answered_as_an_unknown_one(database: TestDatabase) {
     let app = Setting::on(database).with("Server__PublicUrl", ORIGIN).start().await;
     let (owner, stranger) = (app.signed_in().await, app.signed_in().await);
     let routes = routes_with_an_id();
@@ -106,7 +106,7 @@ async fn a_foreign_id_is_answered_as_an_unknown_one(database: Fresh) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_token_every_id_is_refused_alike() {
-    let setting = Setting::on(Fresh::sqlite()).with("Server__PublicUrl", ORIGIN);
+    let setting = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", ORIGIN);
     let app = setting.start().await;
     let owner = app.signed_in().await;
 

@@ -1,6 +1,6 @@
 //! Tests of what holds for every route.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use crate::harness::{PASSWORD, Setting, TestApp};
@@ -29,7 +29,8 @@ async fn a_person_who_signs_up_can_look_at_their_account() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_answer_has_an_id_of_the_servers_own_whatever_was_sent() {
-    let trusting = Setting::on(Fresh::sqlite()).with("Server__TrustedProxies", "127.0.0.0/8");
+    let trusting =
+        Setting::on(TestDatabase::sqlite()).with("Server__TrustedProxies", "127.0.0.0/8");
     let mut seen = std::collections::BTreeSet::new();
 
     for app in [TestApp::spawn().await, trusting.start().await] {
@@ -50,7 +51,7 @@ async fn every_answer_has_an_id_of_the_servers_own_whatever_was_sent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_server_can_live_under_a_path_that_its_proxy_may_strip() {
-    let app = Setting::on(Fresh::sqlite()).with("Server__BasePath", "/pia").start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
     let ada = app.signed_in().await;
 
     for (path, status) in [
@@ -73,7 +74,7 @@ async fn the_server_can_live_under_a_path_that_its_proxy_may_strip() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_is_not_good_is_no_hindrance_where_none_is_needed() {
-    let app = Setting::on(Fresh::sqlite()).with("OpenApi__Enabled", true).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
     app.sign_up("ada@example.org").await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD }).to_string();
     let json = ("content-type", "application/json");
@@ -110,7 +111,7 @@ async fn the_name_of_the_bearer_scheme_may_be_written_in_any_case() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_absent_is_left_out_of_every_answer() {
-    let app = Setting::on(Fresh::sqlite()).with("OpenApi__Enabled", true).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
     let stranger = app.stranger();
     let mut answers = vec![
@@ -183,10 +184,10 @@ async fn no_cache_keeps_an_answer_and_no_browser_guesses_what_it_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_loads_nothing_and_browsers_come_back_by_tls() {
     let https = ("Server__PublicUrl", "https://pia.example.com");
-    let strict = Setting::on(Fresh::sqlite()).with(https.0, https.1).start().await;
-    let own = Setting::on(Fresh::sqlite()).with(https.0, https.1);
+    let strict = Setting::on(TestDatabase::sqlite()).with(https.0, https.1).start().await;
+    let own = Setting::on(TestDatabase::sqlite()).with(https.0, https.1);
     let own = own.with("Server__StrictTransport", "max-age=60").start().await;
-    let off = Setting::on(Fresh::sqlite()).with(https.0, https.1);
+    let off = Setting::on(TestDatabase::sqlite()).with(https.0, https.1);
     let off = off.with("Server__StrictTransport", "off").start().await;
     let plain = TestApp::spawn().await;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::{join, join_all};
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -40,7 +40,7 @@ struct Way {
 
 impl Way {
     /// Puts one before this database, which is reached through it from now on.
-    async fn before(database: &mut Fresh) -> Self {
+    async fn before(database: &mut TestDatabase) -> Self {
         let (scheme, rest) = database.url.split_once('@').expect("a user");
         let (server, name) = rest.split_once('/').expect("a database");
         let server: SocketAddr = server.parse().expect("an address");
@@ -98,7 +98,7 @@ async fn copy(
 
 /// Two instances on one database with a way to it.
 async fn two_instances(upstream: &str) -> (Way, TestApp, TestApp) {
-    let mut database = Fresh::postgres().await;
+    let mut database = TestDatabase::postgres().await;
     let way = Way::before(&mut database).await;
     let one = Setting::on(database).with_upstream(upstream).start().await;
     let other = Setting::beside(&one).with_upstream(upstream).start().await;
@@ -235,7 +235,7 @@ async fn keep_asking(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn instances_that_are_restarted_one_by_one_fail_nobody() {
-    let database = Fresh::postgres().await;
+    let database = TestDatabase::postgres().await;
     let call = || {
         Call::new()
             .licensed()

@@ -15,7 +15,7 @@ use pia_server::{
     AdminError, Command, Config, Listen, LiveConfig, Server, Sources, administer, compose,
 };
 use pia_storage::{Database, DbError, on_conn};
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use pia_web::TrustedProxies;
 use serde_json::json;
 use tempfile::TempDir;
@@ -40,12 +40,12 @@ pub(crate) struct TestApp {
     sources: Sources,
     server: ServerHandle,
     _dir: TempDir,
-    database: Arc<Fresh>,
+    database: Arc<TestDatabase>,
 }
 
 /// Configuration of a server before it starts.
 pub(crate) struct Setting {
-    database: Arc<Fresh>,
+    database: Arc<TestDatabase>,
     variables: Vec<(String, String)>,
     clock: Arc<dyn Clock>,
     /// Content of the licence file.
@@ -69,7 +69,7 @@ const BASE: &[(&str, &str)] = &[
 
 impl Setting {
     /// A licensed server on this database.
-    pub(crate) fn on(database: Fresh) -> Self {
+    pub(crate) fn on(database: TestDatabase) -> Self {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         Self {
             database: Arc::new(database),
@@ -81,7 +81,7 @@ impl Setting {
 
     /// A licensed server on the database of another.
     pub(crate) fn beside(app: &TestApp) -> Self {
-        Self { database: Arc::clone(&app.database), ..Self::on(Fresh::sqlite()) }
+        Self { database: Arc::clone(&app.database), ..Self::on(TestDatabase::sqlite()) }
     }
 
     /// Without a variable that these tests set, so that a file can.
@@ -145,7 +145,7 @@ pub(crate) fn licence(terms: &Terms) -> String {
 impl TestApp {
     /// A licensed server on SQLite.
     pub(crate) async fn spawn() -> Self {
-        Setting::on(Fresh::sqlite()).start().await
+        Setting::on(TestDatabase::sqlite()).start().await
     }
 
     async fn start(setting: Setting) -> Self {
@@ -228,7 +228,7 @@ impl TestApp {
     }
 
     /// The database that it is on.
-    pub(crate) fn database(&self) -> &Fresh {
+    pub(crate) fn database(&self) -> &TestDatabase {
         &self.database
     }
 
@@ -283,7 +283,7 @@ pub(crate) async fn execute(db: &Database, sql: &str) {
     done.expect("a statement");
 }
 
-fn sources(dir: &Path, mut variables: Vec<(String, String)>, database: &Fresh) -> Sources {
+fn sources(dir: &Path, mut variables: Vec<(String, String)>, database: &TestDatabase) -> Sources {
     let mut set = |name: &str, value: String| variables.push((name.to_owned(), value));
     set("PIA_ENVIRONMENT", "Development".to_owned());
     set("PIA_CONTENT_ROOT", dir.display().to_string());

@@ -8,7 +8,7 @@ use std::time::Duration;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::{Feature, SigningKey, Terms};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use crate::client::{Answer, Client};
@@ -16,12 +16,12 @@ use crate::harness::{PASSWORD, Setting, TestApp, licence, terms};
 use crate::patience::until;
 
 async fn unlicensed() -> TestApp {
-    Setting::on(Fresh::sqlite()).licensed(None).start().await
+    Setting::on(TestDatabase::sqlite()).licensed(None).start().await
 }
 
 /// A server that finds this in its licence's place.
 async fn unlicensed_with(file: &[u8]) -> TestApp {
-    Setting::on(Fresh::sqlite()).licence_file(file).start().await
+    Setting::on(TestDatabase::sqlite()).licence_file(file).start().await
 }
 
 fn token(app: &TestApp) -> String {
@@ -70,7 +70,7 @@ pub(crate) fn ended() -> String {
 async fn ending() -> (TestApp, Client, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let end = Some(clock.now() + Duration::from_mins(1));
-    let app = Setting::on(Fresh::sqlite())
+    let app = Setting::on(TestDatabase::sqlite())
         .licensed(Some(Terms { expires_at: end, ..terms() }))
         .at(Arc::<ManualClock>::clone(&clock))
         .start()
@@ -81,7 +81,7 @@ async fn ending() -> (TestApp, Client, Arc<ManualClock>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_licence_nothing_is_open_but_probes_and_the_set_up() {
-    let setting = Setting::on(Fresh::sqlite()).licensed(None);
+    let setting = Setting::on(TestDatabase::sqlite()).licensed(None);
     let app = setting.with("Server__PublicUrl", "https://pia.example.com/pia").start().await;
     let stranger = app.stranger();
 
@@ -311,7 +311,7 @@ async fn a_licence_past_its_end_is_renewed_like_a_first_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_licence_does_not_include_is_refused_by_name() {
     let without = Terms { features: Some([Feature::Sync, Feature::E2ee].into()), ..terms() };
-    let app = Setting::on(Fresh::sqlite()).licensed(Some(without)).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
     let ada = app.signed_in().await;
 
     for (method, path) in [
@@ -331,7 +331,7 @@ async fn what_the_licence_does_not_include_is_refused_by_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn where_nobody_has_said_how_the_server_is_reached_a_path_is_told() {
-    let app = Setting::on(Fresh::sqlite()).licensed(None).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).licensed(None).start().await;
 
     let refused = app.stranger().get("/auth/me").await;
 

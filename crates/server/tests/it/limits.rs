@@ -6,7 +6,7 @@ use std::time::Duration;
 use pia_demo_upstream::Demo;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use crate::both::on_both_databases;
@@ -20,7 +20,7 @@ on_both_databases!(
 );
 
 /// The test's own address is trusted to say for whom it calls.
-fn behind_a_proxy(database: Fresh) -> Setting {
+fn behind_a_proxy(database: TestDatabase) -> Setting {
     Setting::on(database).with("Server__TrustedProxies", "127.0.0.0/8")
 }
 
@@ -41,7 +41,7 @@ async fn register(app: &TestApp, address: &str) -> Answer {
     post_from(address, &app.stranger(), "/auth/register", person).await
 }
 
-async fn accounts_are_made_within_the_budget_of_an_address(database: Fresh) {
+async fn accounts_are_made_within_the_budget_of_an_address(database: TestDatabase) {
     let app = behind_a_proxy(database).with("RateLimits__Auth", 3).start().await;
 
     for _ in 0..3 {
@@ -53,7 +53,7 @@ async fn accounts_are_made_within_the_budget_of_an_address(database: Fresh) {
     assert_eq!(register(&app, "2001:db8::1").await.status, 200);
 }
 
-async fn passwords_are_tried_within_the_budget_of_an_address(database: Fresh) {
+async fn passwords_are_tried_within_the_budget_of_an_address(database: TestDatabase) {
     let app = behind_a_proxy(database).with("RateLimits__LocalAuth", 2).start().await;
     let guess = async |address: &str, email: &str| {
         let credentials = json!({ "email": email, "password": "a wrong password" });
@@ -71,7 +71,7 @@ async fn passwords_are_tried_within_the_budget_of_an_address(database: Fresh) {
     assert_eq!(guess("192.0.2.2", "a@example.org").await.status, 401);
 }
 
-async fn sessions_behind_one_address_do_not_pay_for_each_other(database: Fresh) {
+async fn sessions_behind_one_address_do_not_pay_for_each_other(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let setting = Setting::on(database).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.without("RateLimits__Auth").start().await;
@@ -99,7 +99,7 @@ async fn sessions_behind_one_address_do_not_pay_for_each_other(database: Fresh) 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_is_only_believed_from_those_who_are_trusted() {
-    let app = Setting::on(Fresh::sqlite()).with("RateLimits__Auth", 2).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Auth", 2).start().await;
 
     let statuses = [
         register(&app, "192.0.2.1").await.status,
@@ -112,7 +112,7 @@ async fn an_address_is_only_believed_from_those_who_are_trusted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_client_claims_before_its_proxy_is_not_believed() {
-    let app = behind_a_proxy(Fresh::sqlite()).with("RateLimits__Auth", 2).start().await;
+    let app = behind_a_proxy(TestDatabase::sqlite()).with("RateLimits__Auth", 2).start().await;
 
     let statuses = [
         register(&app, "10.1.1.1, 192.0.2.1").await.status,
@@ -126,7 +126,7 @@ async fn what_a_client_claims_before_its_proxy_is_not_believed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn neighbours_in_one_ipv6_network_pay_together() {
-    let app = behind_a_proxy(Fresh::sqlite()).with("RateLimits__Auth", 2).start().await;
+    let app = behind_a_proxy(TestDatabase::sqlite()).with("RateLimits__Auth", 2).start().await;
 
     let statuses = [
         register(&app, "2001:db8:1:2::1").await.status,
@@ -140,7 +140,7 @@ async fn neighbours_in_one_ipv6_network_pay_together() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_shows_a_good_token_pays_for_themselves_wherever_they_are() {
-    let app = behind_a_proxy(Fresh::sqlite()).with("RateLimits__Global", 3).start().await;
+    let app = behind_a_proxy(TestDatabase::sqlite()).with("RateLimits__Global", 3).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let ask = async |who: &Client, address: &str| {
         who.send("GET", "/api/capabilities", &[("x-forwarded-for", address)], b"").await
@@ -157,7 +157,7 @@ async fn whoever_shows_a_good_token_pays_for_themselves_wherever_they_are() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn guessing_a_token_costs_the_guesser() {
-    let app = Setting::on(Fresh::sqlite()).with("RateLimits__Global", 2).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Global", 2).start().await;
     let guesser = Client { access: Some("e30.e30.e30".to_owned()), ..app.stranger() };
 
     let statuses = [
@@ -172,7 +172,7 @@ async fn guessing_a_token_costs_the_guesser() {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_of_models_are_counted_by_user_and_apart() {
     let demo = Demo::start(0).expect("an upstream");
-    let setting = Setting::on(Fresh::sqlite()).with_upstream(&demo.endpoint());
+    let setting = Setting::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint());
     let app = setting.with("RateLimits__Ai", 2).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let optimize =
@@ -189,7 +189,7 @@ async fn calls_of_models_are_counted_by_user_and_apart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn probes_never_starve() {
-    let app = Setting::on(Fresh::sqlite()).with("RateLimits__Global", 2).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Global", 2).start().await;
     let stranger = app.stranger();
     for _ in 0..2 {
         assert_eq!(stranger.get("/api/capabilities").await.status, 200);
@@ -212,7 +212,7 @@ async fn probes_never_starve() {
 #[tokio::test(flavor = "multi_thread")]
 async fn raised_budgets_take_effect_at_once() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = Setting::on(Fresh::sqlite())
+    let app = Setting::on(TestDatabase::sqlite())
         .at(Arc::<ManualClock>::clone(&clock))
         .without("RateLimits__Global")
         .without("RateLimits__Auth")
@@ -235,7 +235,7 @@ async fn raised_budgets_take_effect_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_opens_no_bucket_to_guess_from() {
-    let app = behind_a_proxy(Fresh::sqlite()).with("RateLimits__LocalAuth", 2).start().await;
+    let app = behind_a_proxy(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2).start().await;
     let ada = app.signed_in().await;
     let guess = async |caller: &Client| {
         let credentials = json!({ "email": "bob@example.org", "password": "a wrong password" });

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use pia_kernel::{Clock, Mail, QueuedEmail, SystemClock, Timestamp};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use crate::both::on_both_databases;
 use crate::harness::{Setting, TestApp};
 use crate::patience::until;
-use crate::relay::{Behaviour, DeliveredMail, FROM, FakeRelay};
+use crate::relay::{DeliveredMail, FROM, FakeRelay, RelayBehaviour};
 
 on_both_databases!(
     a_letter_is_delivered_and_forgotten,
@@ -61,10 +61,10 @@ async fn closed_port() -> u16 {
 }
 
 async fn open_at(port: u16) -> FakeRelay {
-    FakeRelay::that(Behaviour { port, ..Behaviour::default() }).await
+    FakeRelay::with_behaviour(RelayBehaviour { port, ..RelayBehaviour::default() }).await
 }
 
-async fn a_letter_is_delivered_and_forgotten(database: Fresh) {
+async fn a_letter_is_delivered_and_forgotten(database: TestDatabase) {
     let relay = FakeRelay::start().await;
     let app = Setting::on(database).with_relay(&relay).with("Smtp__FromName", "Our Pia");
     let app = app.start().await;
@@ -84,7 +84,7 @@ async fn a_letter_is_delivered_and_forgotten(database: Fresh) {
     assert!(metrics.contains("\npia_mails_sent_total 1\n"), "{metrics}");
 }
 
-async fn a_letter_waits_for_a_relay_that_is_down(database: Fresh) {
+async fn a_letter_waits_for_a_relay_that_is_down(database: TestDatabase) {
     let ((clock, of_server), port) = (clock(), closed_port().await);
     let app = Setting::on(database).with_relay_at(port).at(of_server).start().await;
 
@@ -98,7 +98,7 @@ async fn a_letter_waits_for_a_relay_that_is_down(database: Fresh) {
     assert!(relay.stop().await.is_empty(), "it is sent once");
 }
 
-async fn a_letter_outlives_the_server_that_could_not_send_it(database: Fresh) {
+async fn a_letter_outlives_the_server_that_could_not_send_it(database: TestDatabase) {
     let ((clock, of_server), port) = (clock(), closed_port().await);
     let first = Setting::on(database).with_relay_at(port).at(Arc::clone(&of_server));
     let first = first.start().await;
@@ -117,9 +117,11 @@ async fn a_letter_outlives_the_server_that_could_not_send_it(database: Fresh) {
     assert_eq!(different(&relay.stop().await), (3, 3));
 }
 
-async fn a_letter_in_flight_when_a_server_dies_is_sent_by_another(database: Fresh) {
+async fn a_letter_in_flight_when_a_server_dies_is_sent_by_another(database: TestDatabase) {
     let (clock, of_server) = clock();
-    let silent = FakeRelay::that(Behaviour { silent: true, ..Behaviour::default() }).await;
+    let silent =
+        FakeRelay::with_behaviour(RelayBehaviour { silent: true, ..RelayBehaviour::default() })
+            .await;
     let relay = FakeRelay::start().await;
     let first = Setting::on(database).with_relay(&silent).at(Arc::clone(&of_server));
     let first = first.start().await;
@@ -135,7 +137,7 @@ async fn a_letter_in_flight_when_a_server_dies_is_sent_by_another(database: Fres
     assert!(relay.stop().await.is_empty(), "it is sent once");
 }
 
-async fn of_two_servers_one_delivers_each_letter(database: Fresh) {
+async fn of_two_servers_one_delivers_each_letter(database: TestDatabase) {
     let relay = FakeRelay::start().await;
     let first = Setting::on(database).with_relay(&relay).start().await;
     let second = Setting::beside(&first).with_relay(&relay).start().await;
@@ -154,8 +156,10 @@ fn different(mails: &[DeliveredMail]) -> (usize, usize) {
     (mails.len(), links.len())
 }
 
-async fn a_letter_that_the_relay_refuses_is_wiped(database: Fresh) {
-    let relay = FakeRelay::that(Behaviour { refuse: true, ..Behaviour::default() }).await;
+async fn a_letter_that_the_relay_refuses_is_wiped(database: TestDatabase) {
+    let relay =
+        FakeRelay::with_behaviour(RelayBehaviour { refuse: true, ..RelayBehaviour::default() })
+            .await;
     let app = Setting::on(database).with_relay(&relay).start().await;
 
     app.queue(invitation(SystemClock.now(), 1)).await;
@@ -167,8 +171,10 @@ async fn a_letter_that_the_relay_refuses_is_wiped(database: Fresh) {
     assert!(why.contains("(550)") && !why.contains("canary"), "{why}");
 }
 
-async fn a_letter_in_hand_is_seen_through_when_the_server_ends(database: Fresh) {
-    let silent = FakeRelay::that(Behaviour { silent: true, ..Behaviour::default() }).await;
+async fn a_letter_in_hand_is_seen_through_when_the_server_ends(database: TestDatabase) {
+    let silent =
+        FakeRelay::with_behaviour(RelayBehaviour { silent: true, ..RelayBehaviour::default() })
+            .await;
     let app = Setting::on(database).with_relay(&silent).with("Smtp__Timeout", "2s");
     let app = app.start().await;
     app.queue(invitation(SystemClock.now(), 1)).await;
@@ -180,7 +186,7 @@ async fn a_letter_in_hand_is_seen_through_when_the_server_ends(database: Fresh) 
     assert!(app.mails().await[0].is_sealed, "it is sent by the next one");
 }
 
-async fn letters_wait_until_a_relay_is_set(database: Fresh) {
+async fn letters_wait_until_a_relay_is_set(database: TestDatabase) {
     let relay = FakeRelay::start().await;
     let app = Setting::on(database).start().await;
     app.queue(invitation(SystemClock.now(), 1)).await;
@@ -194,7 +200,7 @@ async fn letters_wait_until_a_relay_is_set(database: Fresh) {
     empty(&app).await;
 }
 
-async fn whoever_deletes_their_account_is_written_to_no_more(database: Fresh) {
+async fn whoever_deletes_their_account_is_written_to_no_more(database: TestDatabase) {
     let ((clock, of_server), port) = (clock(), closed_port().await);
     let app = Setting::on(database).with_relay_at(port).at(of_server).start().await;
     let ada = app.sign_up("ada@example.org").await;
@@ -208,7 +214,7 @@ async fn whoever_deletes_their_account_is_written_to_no_more(database: Fresh) {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_letter_says_is_never_kept_in_plain() {
     let ((clock, of_server), port) = (clock(), closed_port().await);
-    let app = Setting::on(Fresh::sqlite()).with_relay_at(port).at(of_server).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with_relay_at(port).at(of_server).start().await;
     app.queue(invitation(clock.now(), 1)).await;
     tried(&app).await;
 

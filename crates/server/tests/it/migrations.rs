@@ -1,20 +1,20 @@
 //! The binary and its database: who may change the tables, and when.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use crate::program::Call;
 
 /// Returns the settings of a migration: the database, and nothing else.
-fn migrating(database: &Fresh) -> Call {
+fn migrating(database: &TestDatabase) -> Call {
     on(Call::bare().argument("--migrate-only"), database)
 }
 
-fn on(call: Call, database: &Fresh) -> Call {
+fn on(call: Call, database: &TestDatabase) -> Call {
     call.with("Database__Provider", database.provider().name())
         .with("Database__ConnectionString", &database.url)
 }
 
-async fn migrates_and_serves(database: Fresh) {
+async fn migrates_and_serves(database: TestDatabase) {
     let first = migrating(&database).run();
     let second = migrating(&database).run();
 
@@ -27,17 +27,17 @@ async fn migrates_and_serves(database: Fresh) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_is_migrated_without_any_secret() {
-    migrates_and_serves(Fresh::sqlite()).await;
+    migrates_and_serves(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn postgresql_is_migrated_without_any_secret() {
-    migrates_and_serves(Fresh::empty_postgres().await).await;
+    migrates_and_serves(TestDatabase::empty_postgres().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn postgresql_is_not_migrated_by_a_role_that_only_serves() {
-    let database = Fresh::empty_postgres().await;
+    let database = TestDatabase::empty_postgres().await;
 
     let told = on(Call::new(), &database).fails();
 
@@ -46,7 +46,7 @@ async fn postgresql_is_not_migrated_by_a_role_that_only_serves() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn postgresql_is_migrated_at_the_start_by_the_role_that_may() {
-    let database = Fresh::empty_postgres().await;
+    let database = TestDatabase::empty_postgres().await;
     let call = on(Call::new().licensed(), &database);
 
     let program = call.with("Database__MigrationConnectionString", &database.url).start().await;

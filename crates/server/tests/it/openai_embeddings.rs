@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 use tokio::process::Command;
 
@@ -19,7 +19,7 @@ const ANSWER: &str = r#"{"object":"list","model":"embed-3","data":[
     "usage":{"prompt_tokens":3000,"total_tokens":3000}}"#;
 
 /// A server with an embedding model that everybody may name.
-async fn before(upstream: &Fixed, database: Fresh) -> TestApp {
+async fn before(upstream: &Fixed, database: TestDatabase) -> TestApp {
     let setting = Setting::on(database)
         .with("Ai__Providers__0__Id", "vectors")
         .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
@@ -31,7 +31,7 @@ async fn before(upstream: &Fixed, database: Fresh) -> TestApp {
     app
 }
 
-async fn vectors_come_out_of_the_callers_budget(database: Fresh) {
+async fn vectors_come_out_of_the_callers_budget(database: TestDatabase) {
     let upstream = Fixed::giving(ANSWER).await;
     let app = before(&upstream, database).await;
     let ada = app.signed_in().await;
@@ -66,7 +66,7 @@ async fn vectors_come_out_of_the_callers_budget(database: Fresh) {
 #[tokio::test(flavor = "multi_thread")]
 async fn more_values_than_a_request_has_are_refused_before_they_take_room() {
     let upstream = Fixed::giving(ANSWER).await;
-    let app = before(&upstream, Fresh::sqlite()).await;
+    let app = before(&upstream, TestDatabase::sqlite()).await;
     let ada = app.signed_in().await;
 
     for path in ["/v1/embeddings", "/v1/responses"] {
@@ -81,7 +81,7 @@ async fn more_values_than_a_request_has_are_refused_before_they_take_room() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_client_for_python_reads_vectors() {
     let upstream = Fixed::giving(ANSWER).await;
-    let app = before(&upstream, Fresh::sqlite()).await;
+    let app = before(&upstream, TestDatabase::sqlite()).await;
     let key = made(&app.signed_in().await, json!({})).await;
     let script = "import openai\n\
                   print(openai.OpenAI().embeddings.create(model='vectors', input='Hi').data[0].embedding)";

@@ -1,7 +1,7 @@
 //! Tests of the operator's routes: probes, metrics, the API's description.
 
 use pia_policy::{Edition, Feature, Terms};
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use crate::both::on_both_databases;
@@ -11,7 +11,7 @@ const TOKEN: &str = "q7Zt3LxV9mR2cWb5Ks8N";
 
 on_both_databases!(readiness_tells_of_each_part);
 
-async fn readiness_tells_of_each_part(database: Fresh) {
+async fn readiness_tells_of_each_part(database: TestDatabase) {
     let app = Setting::on(database).start().await;
 
     let ready = app.stranger().get("/ready").await;
@@ -25,7 +25,7 @@ async fn readiness_tells_of_each_part(database: Fresh) {
 async fn chats_are_promised_where_the_licence_includes_them() {
     let app = TestApp::spawn().await;
     let without = Terms { features: Some([Feature::E2ee].into()), ..terms() };
-    let other = Setting::on(Fresh::sqlite()).licensed(Some(without)).start().await;
+    let other = Setting::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
 
     let capabilities = app.stranger().get("/api/capabilities").await;
     let fewer = other.stranger().get("/api/capabilities").await;
@@ -36,7 +36,7 @@ async fn chats_are_promised_where_the_licence_includes_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_metrics_token_is_asked_of_everybody() {
-    let app = Setting::on(Fresh::sqlite()).with("Metrics__Token", TOKEN).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
     let stranger = app.stranger();
     let (right, wrong) = (format!("Bearer {TOKEN}"), format!("Bearer {TOKEN}x"));
     let here = stranger.get("/metrics").await;
@@ -57,7 +57,7 @@ async fn a_metrics_token_is_asked_of_everybody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_accounts_token_does_not_open_the_metrics() {
-    let app = Setting::on(Fresh::sqlite()).with("Metrics__Token", TOKEN).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
     let ada = app.signed_in().await;
 
     let answer = ada.get("/metrics").await;
@@ -67,7 +67,7 @@ async fn an_accounts_token_does_not_open_the_metrics() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_count_requests_by_route_and_tell_no_secret() {
-    let app = Setting::on(Fresh::sqlite()).with("Metrics__Token", TOKEN).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
     let ada = app.sign_up("ada@example.org").await;
     for path in ["/health", "/health", "/auth/me", "/secret-path"] {
         ada.get(path).await;
@@ -119,7 +119,7 @@ async fn the_managed_service_never_publishes_its_description() {
     let by_edition = Terms { edition: Edition::Cloud.name().to_owned(), ..terms() };
 
     for licence in [managed, by_edition] {
-        let app = Setting::on(Fresh::sqlite())
+        let app = Setting::on(TestDatabase::sqlite())
             .with("OpenApi__Enabled", true)
             .licensed(Some(licence))
             .start()

@@ -3,7 +3,7 @@
 mod browsed;
 mod letters;
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use crate::both::on_both_databases;
 use crate::client::Answer;
@@ -34,7 +34,7 @@ fn is_page(answer: &Answer) -> bool {
         && answer.text().starts_with("<!doctype html>")
 }
 
-async fn who_registers_on_the_page_can_sign_in(database: Fresh) {
+async fn who_registers_on_the_page_can_sign_in(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = [("email", "ada@example.org"), ("password", PASSWORD), ("displayName", "Ada")];
 
@@ -58,7 +58,7 @@ async fn who_registers_on_the_page_can_sign_in(database: Fresh) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_asks_for_what_the_operator_wants_at_the_moment() {
-    let app = Setting::on(Fresh::sqlite()).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).start().await;
     let before = open(&app, REGISTER).await.text();
 
     let rules = serde_json::json!({ "LocalAuth": {
@@ -80,7 +80,7 @@ async fn the_page_asks_for_what_the_operator_wants_at_the_moment() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_and_their_style_are_there_below_a_base_path() {
-    let app = Setting::on(Fresh::sqlite()).with("Server__BasePath", "/pia").start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
 
     for path in ["/pia/auth/register.html", "/auth/register.html?lang=de"] {
         assert!(is_page(&open(&app, path).await), "{path}");
@@ -91,7 +91,7 @@ async fn pages_and_their_style_are_there_below_a_base_path() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_gates_refuse_is_a_page_for_browsers_and_json_for_programs() {
-    let app = Setting::on(Fresh::sqlite()).with("RateLimits__Auth", 1).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Auth", 1).start().await;
     let first = submit(&app, REGISTER, &[]).await;
 
     let long = format!("email={}", "x".repeat(17 * 1024));
@@ -107,14 +107,14 @@ async fn what_the_gates_refuse_is_a_page_for_browsers_and_json_for_programs() {
     assert!(wrong_method.status == 405 && is_page(&wrong_method));
     assert_eq!(wrong_method.header("allow"), Some("GET, HEAD, POST"));
     assert_eq!(elsewhere.refusal(), (401, "unauthorized"));
-    let roomy = Setting::on(Fresh::sqlite()).start().await;
+    let roomy = Setting::on(TestDatabase::sqlite()).start().await;
     let refused = roomy.stranger().send("POST", REGISTER, &[FORM, HTML], long.as_bytes()).await;
     assert!(refused.status == 413 && is_page(&refused), "{}", refused.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_front_page_tells_browsers_what_this_is() {
-    let setting = Setting::on(Fresh::sqlite()).with("Server__BasePath", "/pia");
+    let setting = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia");
     let app = setting.with("Server__Name", "Pia of <Ada>").start().await;
 
     for path in ["/", "/pia/"] {
@@ -131,7 +131,7 @@ async fn the_front_page_tells_browsers_what_this_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn password_managers_find_what_there_is() {
-    let app = Setting::on(Fresh::sqlite()).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).start().await;
 
     let change = open(&app, "/.well-known/change-password").await;
     let passkeys = app.stranger().get("/.well-known/passkey-endpoints").await;
@@ -144,7 +144,7 @@ async fn password_managers_find_what_there_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn where_nothing_is_a_browser_is_told_so_by_a_page() {
-    let app = Setting::on(Fresh::sqlite()).with("Server__BasePath", "/pia").start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
 
     for (path, style) in [
         ("/nope", "auth/style.css"),
@@ -176,7 +176,7 @@ async fn where_nothing_is_a_browser_is_told_so_by_a_page() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_licence_there_are_no_pages_but_their_style() {
-    let app = Setting::on(Fresh::sqlite()).licensed(None).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).licensed(None).start().await;
 
     let page = open(&app, REGISTER).await;
 
@@ -187,7 +187,7 @@ async fn without_a_licence_there_are_no_pages_but_their_style() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn forms_that_make_no_sense_are_answered_by_pages() {
-    let app = Setting::on(Fresh::sqlite()).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).start().await;
 
     for page in ["register", "forgot-password", "reset-password", "verify-email"] {
         let path = format!("/auth/{page}.html");

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use pia_web::Route;
 use serde_json::json;
 
@@ -98,7 +98,9 @@ async fn call(client: &Client, route: &Route, address: &str, headers: &[(&str, &
     assert!(answer.status < 500, "{} {address} {headers:?}: {}", route.method, answer.text());
 }
 
-async fn whatever_ends_a_text_in_sql_is_a_text_in_every_header_and_parameter(database: Fresh) {
+async fn whatever_ends_a_text_in_sql_is_a_text_in_every_header_and_parameter(
+    database: TestDatabase,
+) {
     let app = Setting::on(database).with("Server__PublicUrl", "http://test").start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     let routes: Vec<Route> = pia_http::routes().into_iter().chain(pia_console::routes()).collect();

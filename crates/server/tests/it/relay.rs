@@ -10,7 +10,7 @@ use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
 use crate::client::Client;
 use crate::harness::{Setting, TestApp};
 
-pub(crate) use pia_testkit::relay::{Behaviour, DeliveredMail, FakeRelay};
+pub(crate) use pia_testkit::relay::{DeliveredMail, FakeRelay, RelayBehaviour};
 
 /// From whom all mail of these tests is.
 pub(crate) const FROM: &str = "pia@pia.example";

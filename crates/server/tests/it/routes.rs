@@ -1,6 +1,6 @@
 //! The route table, against a second list of what it must say.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, Document, Licensing, PaidBy, RateLimit,
     Route,
@@ -277,7 +277,7 @@ async fn another_method_is_told_which_ones_there_are() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn head_answers_as_get_does_without_the_body() {
-    let setting = Setting::on(Fresh::sqlite()).with("Server__PublicUrl", "http://test");
+    let setting = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", "http://test");
     let app = setting.start().await;
     let ada = app.signed_in().await;
 

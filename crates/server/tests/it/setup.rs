@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use pia_policy::Terms;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use crate::both::on_both_databases;
@@ -46,7 +46,7 @@ async fn gone(app: &TestApp) {
     until(async || app.setup_token().is_none().then_some(())).await;
 }
 
-async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: Fresh) {
+async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestDatabase) {
     let setting = Setting::on(database).licensed(None);
     let app = setting.with("LocalAuth__Registration", "closed").start().await;
     let token = token(&app);
@@ -75,7 +75,7 @@ async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: Fresh) {
     assert_eq!(app.admin("list").await.expect("a list"), "Root@example.org\n");
 }
 
-async fn of_many_who_make_the_first_administrator_at_once_one_does(database: Fresh) {
+async fn of_many_who_make_the_first_administrator_at_once_one_does(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let other = Setting::beside(&app).start().await;
     let (here, there) = (token(&app), token(&other));
@@ -96,7 +96,7 @@ async fn of_many_who_make_the_first_administrator_at_once_one_does(database: Fre
     gone(&other).await;
 }
 
-async fn who_was_made_administrator_elsewhere_ends_the_step(database: Fresh) {
+async fn who_was_made_administrator_elsewhere_ends_the_step(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     app.sign_up("ada@example.org").await;
     let token = token(&app);
@@ -182,13 +182,14 @@ async fn an_account_that_is_there_is_not_taken_over_by_the_page() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_administrator_needs_a_seat_and_a_licence_in_force() {
     let full = Terms { max_users: Some(1), ..terms() };
-    let app = Setting::on(Fresh::sqlite()).licensed(Some(full)).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).licensed(Some(full)).start().await;
     app.sign_up("ada@example.org").await;
 
     let answer = appoint(&app, &token(&app), &root("root@example.org")).await;
 
     assert_eq!(answer.refusal(), (403, "user_limit_reached"));
-    let ended = Setting::on(Fresh::sqlite()).licence_file(crate::licence::ended().as_bytes());
+    let ended =
+        Setting::on(TestDatabase::sqlite()).licence_file(crate::licence::ended().as_bytes());
     let app = ended.start().await;
     let answer = appoint(&app, &token(&app), &root("root@example.org")).await;
     assert_eq!(answer.refusal(), (403, "license_expired"));

@@ -22,7 +22,7 @@ use crate::session_rows::{NewRow, TokenRow};
 use crate::sign_ins::SignInRow;
 
 /// State before the session starts.
-struct Found {
+struct SessionStartState {
     on_new_device: bool,
     /// The sessions that make room, which may be the one that begins.
     surplus: Vec<DbUid>,
@@ -36,7 +36,7 @@ impl SessionStart {
         conn: Object<AsyncPostgres>,
     ) -> Result<SessionStarted, DbError> {
         let mut conn = Pipelined::new(conn);
-        let begun = match self.look(&conn).await {
+        let begun = match self.load_state(&conn).await {
             Ok(Some(found)) => match self.write(db, &mut conn, found).await {
                 Ok(()) => Ok(SessionStarted::Done),
                 Err(err) if conn.roll_back().await.is_err() => return Err(err),
@@ -58,7 +58,7 @@ impl SessionStart {
     ///
     /// The account's row is locked first, so that sessions of one user begin
     /// one after another: otherwise each would count without the others.
-    async fn look(&self, conn: &Pipelined) -> QueryResult<Option<Found>> {
+    async fn load_state(&self, conn: &Pipelined) -> QueryResult<Option<SessionStartState>> {
         let shared = conn.shared()?;
         let (begun, unchanged, used, found) = join!(
             conn.begin(),
@@ -77,7 +77,7 @@ impl SessionStart {
         &self,
         db: &Database,
         conn: &mut Pipelined,
-        found: Found,
+        found: SessionStartState,
     ) -> Result<(), DbError> {
         let Self { new, others, .. } = self;
         let mut effects = self.effects.clone();
@@ -168,9 +168,9 @@ impl SessionStartQuery {
         }
     }
 
-    async fn run(self, mut conn: &AsyncPostgres) -> QueryResult<Found> {
+    async fn run(self, mut conn: &AsyncPostgres) -> QueryResult<SessionStartState> {
         let (on_new_device, surplus) = self.get_result(&mut conn).await?;
-        Ok(Found { on_new_device, surplus })
+        Ok(SessionStartState { on_new_device, surplus })
     }
 
     fn signed_in<'b>(&'b self, out: &mut AstPass<'_, 'b, Pg>) -> QueryResult<()> {

@@ -5,7 +5,7 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use futures_util::future::{join, join_all};
 use pia_storage::schema::locks;
 use pia_storage::{Database, DatabaseOptions, DbError, Startup, on_conn, start};
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 pia_testkit::contract! {
     what_is_counted_is_there_and_told,
@@ -39,7 +39,7 @@ async fn of_many_at_once_each_is_counted_and_told_its_own(db: Database) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_counted_is_told_and_the_next_is_counted_again() {
-    let fresh = Fresh::sqlite();
+    let fresh = TestDatabase::sqlite();
     let db = fresh.connect().await;
     let add = || db.count(diesel::update(locks::table).set(locks::turn.eq(locks::turn + 1)));
     write(&db, "ALTER TABLE locks RENAME TO away").await.unwrap();
@@ -57,7 +57,7 @@ async fn a_file_promises_less_for_a_count_alone() {
     const FULL: i64 = 2;
     const NORMAL: i64 = 1;
     let note = "UPDATE locks SET turn = (SELECT synchronous FROM pragma_synchronous)";
-    let fresh = Fresh::sqlite();
+    let fresh = TestDatabase::sqlite();
     fresh.connect().await;
     let db = Database::open(&fresh.target(), DatabaseOptions::default()).unwrap();
     let mut promised = Vec::new();
@@ -76,7 +76,7 @@ async fn a_file_promises_less_for_a_count_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_promises_less_for_a_count_alone() {
-    let fresh = Fresh::postgres().await;
+    let fresh = TestDatabase::postgres().await;
     let db = fresh.connect().await;
     let note = "UPDATE locks SET turn = CASE current_setting('synchronous_commit')
                 WHEN 'off' THEN 0 ELSE 1 END";
@@ -91,7 +91,7 @@ async fn a_server_promises_less_for_a_count_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_count_is_prepared_once_on_a_connection_of_a_server() {
-    let fresh = Fresh::postgres().await;
+    let fresh = TestDatabase::postgres().await;
     let options = DatabaseOptions { max_connections: 1, ..DatabaseOptions::default() };
     let startup = Startup { target: fresh.target(), migration_target: None, options };
     let db = start(startup).await.unwrap();

@@ -8,11 +8,11 @@ use pia_storage::schema::locks;
 use pia_storage::{
     Conn, Database, DatabaseKind, DatabaseOptions, DatabaseTarget, DbError, Pipelined, on_conn,
 };
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 /// A database that is reached by one connection, on which nothing was prepared.
-async fn alone() -> (Fresh, Database) {
-    let fresh = Fresh::postgres().await;
+async fn alone() -> (TestDatabase, Database) {
+    let fresh = TestDatabase::postgres().await;
     let target = DatabaseTarget::parse(DatabaseKind::Postgres, &fresh.url).unwrap();
     let db = Database::open(
         &target,

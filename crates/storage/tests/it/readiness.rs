@@ -5,7 +5,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use pia_storage::{Database, DatabaseOptions, NotReady, migrate};
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 pia_testkit::contract! {
     a_database_with_its_tables_is_ready,
@@ -42,7 +42,7 @@ async fn a_ping_that_is_given_up_harms_no_worker(db: Database) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_is_not_ready_before_its_migrations_are_applied() {
-    for fresh in [Fresh::sqlite(), Fresh::empty_postgres().await] {
+    for fresh in [TestDatabase::sqlite(), TestDatabase::empty_postgres().await] {
         let db = Database::open(&fresh.target(), DatabaseOptions::default()).unwrap();
 
         let before = db.ready(LIMIT).await;
@@ -56,7 +56,7 @@ async fn a_database_is_not_ready_before_its_migrations_are_applied() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_whose_connections_are_all_taken_is_silent() {
-    let fresh = Fresh::postgres().await;
+    let fresh = TestDatabase::postgres().await;
     let options = DatabaseOptions { max_connections: 1, ..DatabaseOptions::default() };
     let db = Database::open(&fresh.target(), options).unwrap();
     let taken = db.reader().await.unwrap();

@@ -2,11 +2,11 @@
 
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use pia_storage::{DatabaseKind, DatabaseOptions, DatabaseTarget, Startup, start};
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_requests_role_may_use_the_tables_that_another_role_made() {
-    let fresh = Fresh::empty_postgres().await;
+    let fresh = TestDatabase::empty_postgres().await;
     let role = format!("Req {}", fresh.url.rsplit('_').next().unwrap());
     let mut owner = AsyncPgConnection::establish(&fresh.url).await.unwrap();
     owner.batch_execute(&format!("CREATE ROLE \"{role}\" LOGIN")).await.unwrap();

@@ -8,11 +8,11 @@ use pia_storage::{
     Database, DatabaseKind, DatabaseOptions, DatabaseTarget, Startup, StartupError, migrate,
     migrate_only, on_conn, start,
 };
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 const USAGE: &str = "2026-11-21-000400_ai_usage";
 
-fn startup(fresh: &Fresh, migration_target: Option<DatabaseTarget>) -> Startup {
+fn startup(fresh: &TestDatabase, migration_target: Option<DatabaseTarget>) -> Startup {
     Startup { target: fresh.target(), migration_target, options: DatabaseOptions::default() }
 }
 
@@ -23,7 +23,7 @@ async fn execute(url: &str, sql: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_with_pending_migrations_is_refused_without_a_role_to_migrate_as() {
-    let fresh = Fresh::empty_postgres().await;
+    let fresh = TestDatabase::empty_postgres().await;
 
     let refused = start(startup(&fresh, None)).await.unwrap_err().to_string();
 
@@ -33,7 +33,7 @@ async fn a_server_with_pending_migrations_is_refused_without_a_role_to_migrate_a
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_is_migrated_as_the_migration_role() {
-    let fresh = Fresh::empty_postgres().await;
+    let fresh = TestDatabase::empty_postgres().await;
 
     let db = start(startup(&fresh, Some(fresh.target()))).await.unwrap();
 
@@ -43,7 +43,7 @@ async fn a_server_is_migrated_as_the_migration_role() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_is_always_migrated() {
-    let fresh = Fresh::sqlite();
+    let fresh = TestDatabase::sqlite();
 
     let db = start(startup(&fresh, None)).await.unwrap();
 
@@ -52,7 +52,7 @@ async fn a_file_is_always_migrated() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_that_start_at_once_migrate_once() {
-    for fresh in [Fresh::sqlite(), Fresh::empty_postgres().await] {
+    for fresh in [TestDatabase::sqlite(), TestDatabase::empty_postgres().await] {
         let one = start(startup(&fresh, Some(fresh.target())));
         let other = start(startup(&fresh, Some(fresh.target())));
 
@@ -64,7 +64,7 @@ async fn two_that_start_at_once_migrate_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn migrating_alone_tells_what_it_did() {
-    for fresh in [Fresh::sqlite(), Fresh::empty_postgres().await] {
+    for fresh in [TestDatabase::sqlite(), TestDatabase::empty_postgres().await] {
         let applied = migrate_only(&fresh.target(), None).await.unwrap();
         let again = migrate_only(&fresh.target(), Some(&fresh.target())).await.unwrap();
 
@@ -75,7 +75,7 @@ async fn migrating_alone_tells_what_it_did() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_a_later_version_migrated_is_taken() {
-    for fresh in [Fresh::sqlite(), Fresh::postgres().await] {
+    for fresh in [TestDatabase::sqlite(), TestDatabase::postgres().await] {
         let db = fresh.connect().await;
         let later = "INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000000')";
         let noted = execute_on(&db, later).await;
@@ -93,7 +93,7 @@ async fn execute_on(db: &Database, sql: &str) -> Result<(), pia_storage::DbError
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_migration_that_fails_is_told_with_its_name() {
-    let fresh = Fresh::empty_postgres().await;
+    let fresh = TestDatabase::empty_postgres().await;
     execute(&fresh.url, "CREATE TABLE ai_usage (id INTEGER)").await;
 
     let failed = migrate(&fresh.target()).await.unwrap_err().to_string();
@@ -104,7 +104,7 @@ async fn a_migration_that_fails_is_told_with_its_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_file_whose_migration_fails_nothing_is_changed() {
-    let fresh = Fresh::sqlite();
+    let fresh = TestDatabase::sqlite();
     let db = Database::open(&fresh.target(), DatabaseOptions::default()).unwrap();
     execute_on(&db, "CREATE TABLE ai_usage (id INTEGER)").await.unwrap();
 

@@ -9,7 +9,7 @@ use pia_storage::schema::locks;
 use pia_storage::{
     Database, DatabaseKind, DatabaseOptions, DatabaseTarget, DbError, in_tx, on_conn,
 };
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use tokio::sync::Barrier;
 
 /// A function could not take connections of both kinds.
@@ -41,7 +41,7 @@ async fn a_transaction_that_fails_leaves_nothing(db: Database) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_that_deadlock_both_end_well() {
-    let fresh = Fresh::postgres().await;
+    let fresh = TestDatabase::postgres().await;
     let text = format!("{}?options=-c%20deadlock_timeout%3D10ms", fresh.url);
     let target = DatabaseTarget::parse(DatabaseKind::Postgres, &text).unwrap();
     let db = Database::open(&target, DatabaseOptions::default()).unwrap();
@@ -60,7 +60,7 @@ async fn of_two_that_deadlock_both_end_well() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_statement_goes_on_for_ever_and_the_operators_limit_stays() {
-    let fresh = Fresh::postgres().await;
+    let fresh = TestDatabase::postgres().await;
     let limit = async |options: &str| {
         let target =
             DatabaseTarget::parse(DatabaseKind::Postgres, &format!("{}{options}", fresh.url))

@@ -6,16 +6,16 @@ use pia_kernel::Secret;
 use url::Url;
 
 /// An endpoint and this path below it.
-pub(super) fn below(call: &ChatCall, path: &str) -> String {
+pub(super) fn join_path(call: &ChatCall, path: &str) -> String {
     format!("{}{path}", call.target.endpoint.trim_end_matches('/'))
 }
 
 /// Appends the usual version where an endpoint names none: people write down
 /// servers by name and port alone.
-pub(super) fn below_version(call: &ChatCall, path: &str) -> String {
+pub(super) fn join_versioned_path(call: &ChatCall, path: &str) -> String {
     let endpoint = &call.target.endpoint;
     let bare = Url::parse(endpoint).is_ok_and(|it| it.path() == "/");
-    below(call, &if bare { format!("/v1{path}") } else { path.to_owned() })
+    join_path(call, &if bare { format!("/v1{path}") } else { path.to_owned() })
 }
 
 /// The key as a bearer; nothing where there is none.
@@ -94,10 +94,10 @@ mod tests {
             ("http://localhost:11434/v1", "http://localhost:11434/v1/x"),
             ("https://gate.example/ollama/v1/", "https://gate.example/ollama/v1/x"),
         ] {
-            assert_eq!(below_version(&called(endpoint), "/x"), url);
+            assert_eq!(join_versioned_path(&called(endpoint), "/x"), url);
         }
         assert_eq!(
-            below(&called("https://models.example/v1/"), "/x"),
+            join_path(&called("https://models.example/v1/"), "/x"),
             "https://models.example/v1/x"
         );
     }

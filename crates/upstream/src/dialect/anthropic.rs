@@ -11,21 +11,21 @@ mod turns;
 use http::{HeaderName, HeaderValue};
 use pia_assistant::{ChatCall, UpstreamError};
 
-pub(super) use answer::whole;
+pub(super) use answer::anthropic_full_response;
 pub(super) use stream::Stream;
 
-use super::{Form, Prepared, address};
+use super::{PreparedRequest, ResponseFormat, address};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
+pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     let mut headers = address::with_key(&call.key, API_KEY, "")?;
     headers.insert(VERSION, HeaderValue::from_static("2023-06-01"));
-    Ok(Prepared {
-        url: address::below_version(&call, "/messages"),
+    Ok(PreparedRequest {
+        url: address::join_versioned_path(&call, "/messages"),
         headers,
         body: request::body(call, streamed)?,
-        form: Form::Anthropic,
+        form: ResponseFormat::Anthropic,
     })
 }

@@ -4,32 +4,32 @@ use http::HeaderName;
 use pia_assistant::{CapName, ChatCall, UpstreamError};
 use url::Url;
 
-use super::ending::Ending;
-use super::{Form, Prepared, address};
+use super::ending::BodySuffix;
+use super::{PreparedRequest, ResponseFormat, address};
 
 const API_KEY: HeaderName = HeaderName::from_static("api-key");
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
+pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     // The deployment stands in the address, and for the model.
-    let ending = Ending::default()
+    let ending = BodySuffix::default()
         .cap(call.max_output, CapName::MaxCompletionTokens)
         .effort(call.effort)
         .streamed(streamed);
-    Ok(Prepared {
+    Ok(PreparedRequest {
         url: url(&call, &["chat", "completions"])?,
         headers: address::with_key(&call.key, API_KEY, "")?,
         body: ending.close(call.body),
-        form: Form::Common,
+        form: ResponseFormat::Common,
     })
 }
 
 /// Embeddings of a deployment.
-pub(super) fn embeddings(call: ChatCall) -> Result<Prepared, UpstreamError> {
-    Ok(Prepared {
+pub(super) fn embeddings(call: ChatCall) -> Result<PreparedRequest, UpstreamError> {
+    Ok(PreparedRequest {
         url: url(&call, &["embeddings"])?,
         headers: address::with_key(&call.key, API_KEY, "")?,
-        body: Ending::default().close(call.body),
-        form: Form::Common,
+        body: BodySuffix::default().close(call.body),
+        form: ResponseFormat::Common,
     })
 }
 

@@ -14,7 +14,7 @@ const MAX_TEXT_BYTES: usize = 1024 * 1024;
 
 /// A stream of such an answer.
 #[derive(Debug, Default)]
-pub(super) struct Cited {
+pub(super) struct CitationTranslator {
     text: String,
     links: Links,
     /// Members of chunks, for our own.
@@ -22,7 +22,7 @@ pub(super) struct Cited {
     finished: bool,
 }
 
-impl Cited {
+impl CitationTranslator {
     /// Adds what an event says to what is known, and tells of it.
     pub(super) fn apply(&mut self, event: &mut Value) -> EventRelevance {
         let telling = ["usage", "error"].iter().any(|it| event.get(it).is_some_and(says));
@@ -47,7 +47,7 @@ impl Cited {
     }
 
     /// The places that the text does not link, as a chunk of their own.
-    pub(super) fn listed(&mut self, said: &mut TranslatedFrames) {
+    pub(super) fn push_missing_links(&mut self, said: &mut TranslatedFrames) {
         let list = self.links.missing_in(&self.text);
         if list.is_empty() {
             return;
@@ -73,32 +73,32 @@ pub(super) struct EventRelevance {
     pub(super) changed: bool,
 }
 
-impl Translate for Cited {
+impl Translate for CitationTranslator {
     fn event(&mut self, json: &Bytes, _first: bool, said: &mut TranslatedFrames) {
         let Ok(mut event) = serde_json::from_slice::<Value>(json) else {
-            return said.as_it_is(json);
+            return said.push_unchanged(json);
         };
         let worth = self.apply(&mut event);
         if worth.ends || self.finished {
             self.finished = true;
-            self.listed(said);
+            self.push_missing_links(said);
         }
         let json = if worth.changed { Bytes::from(event.to_string()) } else { json.clone() };
         if worth.ends || worth.telling {
-            said.as_it_is(&json);
+            said.push_unchanged(&json);
         } else {
             said.plain(&json);
         }
     }
 
     fn done(&mut self, said: &mut TranslatedFrames) {
-        self.listed(said);
+        self.push_missing_links(said);
         said.frames.push_back(pia_assistant::Frame::Done);
     }
 }
 
 /// Returns the answer with links to all that it cites.
-pub(super) fn whole(answer: Bytes) -> Bytes {
+pub(super) fn link_citations(answer: Bytes) -> Bytes {
     let Ok(mut read) = serde_json::from_slice::<Value>(&answer) else { return answer };
     let choices = read.get_mut("choices").and_then(Value::as_array_mut);
     let mut changed = false;

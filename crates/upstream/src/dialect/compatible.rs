@@ -3,19 +3,19 @@
 
 use pia_assistant::{CapName, ChatCall, UpstreamError};
 
-use super::ending::Ending;
-use super::{Form, Prepared, address};
+use super::ending::BodySuffix;
+use super::{PreparedRequest, ResponseFormat, address};
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
+pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     let effort = call.effort.filter(|_| call.target.takes_reasoning_effort);
-    let ending = Ending::model(&call.target.model)
+    let ending = BodySuffix::model(&call.target.model)
         .cap(call.max_output, CapName::MaxTokens)
         .effort(effort)
         .streamed(streamed);
-    Ok(Prepared {
-        url: address::below(&call, "/chat/completions"),
+    Ok(PreparedRequest {
+        url: address::join_path(&call, "/chat/completions"),
         headers: address::bearer(&call.key)?,
         body: ending.close(call.body),
-        form: Form::Common,
+        form: ResponseFormat::Common,
     })
 }

@@ -9,9 +9,9 @@ use crate::json_rope::quoted;
 
 /// More members of an object that is still open.
 #[derive(Debug, Default)]
-pub(super) struct Ending(String);
+pub(super) struct BodySuffix(String);
 
-impl Ending {
+impl BodySuffix {
     /// Names the model.
     pub(super) fn model(model: &str) -> Self {
         Self::default().member("model", &quoted(model))

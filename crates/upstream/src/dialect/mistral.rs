@@ -6,19 +6,19 @@ mod request;
 
 use pia_assistant::{ChatCall, UpstreamError};
 
-pub(super) use answer::{Stream, whole};
+pub(super) use answer::{Stream, mistral_full_response};
 
-use super::{Form, Prepared, address};
+use super::{PreparedRequest, ResponseFormat, address};
 
 /// The tool of Mistral's own that we ask for.
 const WEB_SEARCH: &str = "web_search";
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
+pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     let path = match call.target.agent {
         Some(_) => "/agents/completions",
         None => "/chat/completions",
     };
-    let (url, headers) = (address::below_version(&call, path), address::bearer(&call.key)?);
+    let (url, headers) = (address::join_versioned_path(&call, path), address::bearer(&call.key)?);
     let (body, search) = request::body(call, streamed)?;
-    Ok(Prepared { url, headers, body, form: Form::Mistral(search) })
+    Ok(PreparedRequest { url, headers, body, form: ResponseFormat::Mistral(search) })
 }

@@ -3,18 +3,18 @@
 
 use pia_assistant::{CapName, ChatCall, UpstreamError};
 
-use super::ending::Ending;
-use super::{Form, Prepared, address};
+use super::ending::BodySuffix;
+use super::{PreparedRequest, ResponseFormat, address};
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
-    let ending = Ending::model(&call.target.model)
+pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+    let ending = BodySuffix::model(&call.target.model)
         .cap_as(call.max_output, CapName::MaxTokens)
         .effort_of_three(call.effort)
         .streamed(streamed);
-    Ok(Prepared {
-        url: address::below_version(&call, "/chat/completions"),
+    Ok(PreparedRequest {
+        url: address::join_versioned_path(&call, "/chat/completions"),
         headers: address::bearer(&call.key)?,
         body: ending.close(call.body),
-        form: Form::Common,
+        form: ResponseFormat::Common,
     })
 }

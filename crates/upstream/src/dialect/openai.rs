@@ -2,21 +2,21 @@
 
 use pia_assistant::{CapName, ChatCall, UpstreamError};
 
-use super::ending::Ending;
-use super::{Form, Prepared, address};
+use super::ending::BodySuffix;
+use super::{PreparedRequest, ResponseFormat, address};
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
-    let ending = Ending::model(&call.target.model)
+pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+    let ending = BodySuffix::model(&call.target.model)
         .cap(call.max_output, CapName::MaxCompletionTokens)
         .effort(call.effort);
     // Only models made for it search; they always do.
     let (ending, form) = if call.target.web_search {
-        (ending.member("web_search_options", "{}"), Form::Cited)
+        (ending.member("web_search_options", "{}"), ResponseFormat::Cited)
     } else {
-        (ending, Form::Common)
+        (ending, ResponseFormat::Common)
     };
-    Ok(Prepared {
-        url: address::below(&call, "/chat/completions"),
+    Ok(PreparedRequest {
+        url: address::join_path(&call, "/chat/completions"),
         headers: address::bearer(&call.key)?,
         body: ending.streamed(streamed).close(call.body),
         form,

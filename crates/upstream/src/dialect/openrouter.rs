@@ -6,31 +6,32 @@ use memchr::memmem;
 use pia_assistant::{CapName, ChatCall, UpstreamError};
 use serde_json::{Value, json};
 
-use super::cited::{self, Cited};
-use super::ending::{Ending, lower};
+use super::cited::{self, CitationTranslator};
+use super::ending::{BodySuffix, lower};
 use super::reply::{Translate, TranslatedFrames, refusal};
-use super::{Form, Prepared, Search, address};
+use super::{PreparedRequest, ResponseFormat, SearchMode, address};
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
-    let mut ending = Ending::model(&call.target.model).cap_as(call.max_output, CapName::MaxTokens);
+pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+    let mut ending =
+        BodySuffix::model(&call.target.model).cap_as(call.max_output, CapName::MaxTokens);
     if let Some(effort) = call.effort {
         ending = ending.member("reasoning", &format!(r#"{{"effort":{}}}"#, lower(effort)));
     }
-    let search = Search::for_target(&call.target);
-    if search == Search::On {
+    let search = SearchMode::for_target(&call.target);
+    if search == SearchMode::On {
         ending = ending.member("plugins", r#"[{"id":"web"}]"#);
     }
-    Ok(Prepared {
-        url: address::below(&call, "/chat/completions"),
+    Ok(PreparedRequest {
+        url: address::join_path(&call, "/chat/completions"),
         headers: address::bearer(&call.key)?,
         body: ending.streamed(streamed).close(call.body),
-        form: Form::OpenRouter(search),
+        form: ResponseFormat::OpenRouter(search),
     })
 }
 
 /// Returns the error for tools that were refused: where no provider of a model
 /// takes tools, `OpenRouter` reports the model as not found.
-pub(super) fn refused(err: UpstreamError) -> UpstreamError {
+pub(super) fn correct_refusal(err: UpstreamError) -> UpstreamError {
     match err {
         UpstreamError::Refused { status: 404, retry_after, body }
             if memmem::find(&body, b"support tool use").is_some() =>
@@ -43,24 +44,24 @@ pub(super) fn refused(err: UpstreamError) -> UpstreamError {
 
 /// A stream, in which an error may stand for the end.
 #[derive(Debug)]
-pub(super) struct Stream(Option<Cited>);
+pub(super) struct Stream(Option<CitationTranslator>);
 
 impl Stream {
-    pub(super) fn new(search: Search) -> Self {
-        Self((search == Search::On).then(Cited::default))
+    pub(super) fn new(search: SearchMode) -> Self {
+        Self((search == SearchMode::On).then(CitationTranslator::default))
     }
 }
 
 impl Translate for Stream {
     fn event(&mut self, json: &Bytes, first: bool, said: &mut TranslatedFrames) {
         let Ok(event) = serde_json::from_slice::<Value>(json) else {
-            return said.as_it_is(json);
+            return said.push_unchanged(json);
         };
         match error_in(&event) {
             Some(error) => said.error(status_of(&error), &error, first),
             None => match &mut self.0 {
                 Some(cited) => cited.event(json, first, said),
-                None => said.as_it_is(json),
+                None => said.push_unchanged(json),
             },
         }
     }
@@ -73,11 +74,11 @@ impl Translate for Stream {
     }
 }
 
-pub(super) fn whole(answer: Bytes) -> Result<Bytes, UpstreamError> {
+pub(super) fn openrouter_full_response(answer: Bytes) -> Result<Bytes, UpstreamError> {
     let error = serde_json::from_slice::<Value>(&answer).ok().as_ref().and_then(error_in);
     match error {
         Some(error) => Err(refusal(status_of(&error).unwrap_or(502), &error)),
-        None => Ok(cited::whole(answer)),
+        None => Ok(cited::link_citations(answer)),
     }
 }
 

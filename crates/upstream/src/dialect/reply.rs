@@ -37,7 +37,7 @@ pub(crate) struct TranslatedFrames {
 
 impl TranslatedFrames {
     /// Goes on as it came.
-    pub(super) fn as_it_is(&mut self, json: &Bytes) {
+    pub(super) fn push_unchanged(&mut self, json: &Bytes) {
         self.frames.push_back(Frame::Look(json.clone()));
     }
 
@@ -46,7 +46,7 @@ impl TranslatedFrames {
     /// answer.
     pub(super) fn plain(&mut self, json: &[u8]) {
         static PARTS: LazyLock<EventFilter> = LazyLock::new(EventFilter::of_answers);
-        if PARTS.tells(json) {
+        if PARTS.selects(json) {
             return self.frames.push_back(Frame::Look(Bytes::copy_from_slice(json)));
         }
         let mut bytes = BytesMut::with_capacity(json.len() + 8);
@@ -57,7 +57,7 @@ impl TranslatedFrames {
     }
 
     /// An event that is worth reading.
-    pub(super) fn look(&mut self, event: &Value) {
+    pub(super) fn push_parsed(&mut self, event: &Value) {
         self.frames.push_back(Frame::Look(Bytes::from(event.to_string())));
     }
 
@@ -66,7 +66,7 @@ impl TranslatedFrames {
     pub(super) fn error(&mut self, status: Option<u16>, error: &Value, first: bool) {
         match status.filter(|_| first) {
             Some(status) => self.failure = Some(refusal(status, error)),
-            None => self.look(&json!({ "error": error })),
+            None => self.push_parsed(&json!({ "error": error })),
         }
     }
 }
@@ -83,7 +83,7 @@ pub(super) fn unreadable() -> UpstreamError {
 }
 
 /// An answer with a good status that is none.
-pub(super) fn broken() -> UpstreamError {
+pub(super) fn malformed_response() -> UpstreamError {
     UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
 }
 

@@ -3,23 +3,23 @@
 
 use pia_assistant::{CapName, ChatCall, ReasoningEffort, UpstreamError};
 
-use super::ending::Ending;
-use super::{Form, Prepared, address};
+use super::ending::BodySuffix;
+use super::{PreparedRequest, ResponseFormat, address};
 
 /// Parameters that turn reasoning off: the templates of some models know the
 /// one word, those of others the other.
 const NO_THINKING: &str = r#"{"enable_thinking":false,"thinking":false}"#;
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<Prepared, UpstreamError> {
-    let ending = Ending::model(&call.target.model).cap(call.max_output, CapName::MaxTokens);
+pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+    let ending = BodySuffix::model(&call.target.model).cap(call.max_output, CapName::MaxTokens);
     let ending = match call.effort {
         Some(ReasoningEffort::None) => ending.member("chat_template_kwargs", NO_THINKING),
         effort => ending.effort_of_three(effort),
     };
-    Ok(Prepared {
-        url: address::below_version(&call, "/chat/completions"),
+    Ok(PreparedRequest {
+        url: address::join_versioned_path(&call, "/chat/completions"),
         headers: address::bearer(&call.key)?,
         body: ending.streamed(streamed).close(call.body),
-        form: Form::Common,
+        form: ResponseFormat::Common,
     })
 }

@@ -1,6 +1,6 @@
 //! Addresses whose domains browsers send in ASCII and programs as typed.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::sign_in;
@@ -25,7 +25,7 @@ async fn signed_in(app: &TestApp, email: &str) -> String {
     envelope.body["user"]["email"].as_str().expect("an address").to_owned()
 }
 
-async fn an_account_made_by_a_browser_is_signed_in_to_by_a_program(database: Fresh) {
+async fn an_account_made_by_a_browser_is_signed_in_to_by_a_program(database: TestDatabase) {
     let app = Setting::on(database).start().await;
 
     app.sign_up(SENT).await;
@@ -40,7 +40,7 @@ async fn an_account_made_by_a_browser_is_signed_in_to_by_a_program(database: Fre
     assert!(granted.is_ok(), "{granted:?}");
 }
 
-async fn an_invitation_as_typed_is_taken_by_a_browser(database: Fresh) {
+async fn an_invitation_as_typed_is_taken_by_a_browser(database: TestDatabase) {
     let app = Setting::on(database).with("LocalAuth__Registration", "invitation").start().await;
     let said = app.admin(&format!("invite {TYPED}")).await.expect("an invitation");
     let (_, token) = said.trim_end().rsplit_once("invitation=").expect("a link");
@@ -51,7 +51,7 @@ async fn an_invitation_as_typed_is_taken_by_a_browser(database: Fresh) {
     assert_eq!(made.status, 200, "{}", made.text());
 }
 
-async fn accounts_of_versions_before_are_folded_when_servers_start(database: Fresh) {
+async fn accounts_of_versions_before_are_folded_when_servers_start(database: TestDatabase) {
     let first = Setting::on(database).start().await;
     first.sign_up("karl@example.org").await;
     let older = format!("UPDATE accounts SET email = '{TYPED}', email_folded = '{TYPED}'");
@@ -67,7 +67,7 @@ async fn accounts_of_versions_before_are_folded_when_servers_start(database: Fre
     assert_eq!(first.count(&folded).await, 1);
 }
 
-async fn letters_go_to_the_ascii_form_of_a_domain(database: Fresh) {
+async fn letters_go_to_the_ascii_form_of_a_domain(database: TestDatabase) {
     let relay = FakeRelay::start().await;
     let app = Setting::on(database).with_relay(&relay).start().await;
     app.sign_up(TYPED).await;

@@ -7,7 +7,7 @@ use pia_demo_upstream::Demo;
 use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Feature, Terms};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use pia_web::Access;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -64,7 +64,7 @@ async fn remove(client: &Client, id: &str) -> Answer {
     client.send("DELETE", &format!("{PATH}/{id}"), &[], b"").await
 }
 
-async fn a_script_asks_models_with_a_key(database: Fresh) {
+async fn a_script_asks_models_with_a_key(database: TestDatabase) {
     let demo = Demo::start(0).expect("a demo upstream");
     let app = Setting::on(database).with_upstream(&demo.endpoint()).start().await;
     let ada = app.sign_up("ada@example.org").await;
@@ -94,7 +94,7 @@ async fn a_script_asks_models_with_a_key(database: Fresh) {
     until(async || (app.count(&theirs).await == 3).then_some(())).await;
 }
 
-async fn a_key_is_made_shown_once_and_listed(database: Fresh) {
+async fn a_key_is_made_shown_once_and_listed(database: TestDatabase) {
     let app = Setting::on(database).with_mail().start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
 
@@ -132,7 +132,7 @@ async fn a_key_is_made_shown_once_and_listed(database: Fresh) {
     assert_eq!(app.count(noted).await, 2);
 }
 
-async fn a_key_that_is_taken_away_opens_nothing_at_once(database: Fresh) {
+async fn a_key_that_is_taken_away_opens_nothing_at_once(database: TestDatabase) {
     let app = Setting::on(database).with_mail().start().await;
     let ada = app.sign_up("ada@example.org").await;
     let (script, other) = (script(&app, &ada).await, script(&app, &ada).await);
@@ -150,7 +150,7 @@ async fn a_key_that_is_taken_away_opens_nothing_at_once(database: Fresh) {
     assert_eq!(app.count("audit_entries WHERE action = 'ApiKey.Revoked'").await, 1);
 }
 
-async fn the_operator_lists_keys_and_takes_them_away(database: Fresh) {
+async fn the_operator_lists_keys_and_takes_them_away(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let none = app.admin("api-key list ada@example.org").await.expect("a list");
@@ -178,7 +178,7 @@ async fn the_operator_lists_keys_and_takes_them_away(database: Fresh) {
     assert_eq!((app.count(entry).await, ada.get(TEMPLATES).await.status), (0, 200));
 }
 
-async fn a_key_is_good_until_its_end(database: Fresh) {
+async fn a_key_is_good_until_its_end(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock) as _).start().await;
     let ada = app.sign_up("ada@example.org").await;
@@ -195,7 +195,7 @@ async fn a_key_is_good_until_its_end(database: Fresh) {
     assert_eq!(ada.get(PATH).await.body["items"].as_array().map(Vec::len), Some(1));
 }
 
-async fn in_a_browser_a_key_is_a_wrong_token(database: Fresh) {
+async fn in_a_browser_a_key_is_a_wrong_token(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let script = script(&app, &ada).await;
@@ -211,7 +211,7 @@ async fn in_a_browser_a_key_is_a_wrong_token(database: Fresh) {
     assert_eq!(of_node.status, 200);
 }
 
-async fn a_key_is_refused_what_its_owner_is_refused(database: Fresh) {
+async fn a_key_is_refused_what_its_owner_is_refused(database: TestDatabase) {
     let without = Terms { features: Some([Feature::Sync].into()), ..terms() };
     let first = Setting::on(database).with("RateLimits__Ai", 2).start().await;
     let ada = first.sign_up("ada@example.org").await;
@@ -235,7 +235,7 @@ async fn a_key_is_refused_what_its_owner_is_refused(database: Fresh) {
     assert_eq!(unverified.refusal(), (403, "email_not_verified"));
 }
 
-async fn a_key_ends_with_its_owners_stay_and_not_with_another_password(database: Fresh) {
+async fn a_key_ends_with_its_owners_stay_and_not_with_another_password(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     let (of_ada, of_bob) = (script(&app, &ada).await, script(&app, &bob).await);
@@ -255,7 +255,7 @@ async fn a_key_ends_with_its_owners_stay_and_not_with_another_password(database:
     assert_eq!(of_ada.get(TEMPLATES).await.status, 200, "keys stay, as app passwords do");
 }
 
-async fn keys_that_are_made_up_do_not_reach_the_database_without_end(database: Fresh) {
+async fn keys_that_are_made_up_do_not_reach_the_database_without_end(database: TestDatabase) {
     let app = Setting::on(database).with("RateLimits__Global", "4").start().await;
     let ada = app.sign_up("ada@example.org").await;
     let known = script(&app, &ada).await;
@@ -273,7 +273,7 @@ async fn keys_that_are_made_up_do_not_reach_the_database_without_end(database: F
     assert_eq!(known.get(TEMPLATES).await.status, 200, "a key that was seen is its owner's to pay");
 }
 
-async fn no_key_is_made_without_a_proof_or_by_an_app(database: Fresh) {
+async fn no_key_is_made_without_a_proof_or_by_an_app(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let new = json!({ "name": "Desktop", "password": PASSWORD });

@@ -1,6 +1,6 @@
 //! App passwords: for programs that cannot ask for a second factor.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use pia_web::Access;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -40,7 +40,7 @@ async fn remove(client: &Client, id: &str) -> Answer {
     client.send("DELETE", &format!("{PATH}/{id}"), &[], b"").await
 }
 
-async fn the_desktop_client_signs_in_to_an_account_with_a_second_factor(database: Fresh) {
+async fn the_desktop_client_signs_in_to_an_account_with_a_second_factor(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let password = text(&made(&ada.client, "Desktop").await["appPassword"]);
     let desktop = ada.app.stranger();
@@ -75,7 +75,7 @@ async fn the_desktop_client_signs_in_to_an_account_with_a_second_factor(database
     assert_eq!(own.refusal(), (401, "mfa_required"), "the password alone is not enough");
 }
 
-async fn one_is_made_shown_once_and_listed(database: Fresh) {
+async fn one_is_made_shown_once_and_listed(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
 
@@ -100,7 +100,7 @@ async fn one_is_made_shown_once_and_listed(database: Fresh) {
     assert_eq!(bob.get(PATH).await.body, json!({ "items": [] }));
 }
 
-async fn taken_away_it_ends_what_began_with_it(database: Fresh) {
+async fn taken_away_it_ends_what_began_with_it(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let new = made(&ada, "Desktop").await;
@@ -122,7 +122,7 @@ async fn taken_away_it_ends_what_began_with_it(database: Fresh) {
     assert_eq!(ada.get("/auth/me").await.status, 200);
 }
 
-async fn in_a_browser_it_is_a_wrong_password(database: Fresh) {
+async fn in_a_browser_it_is_a_wrong_password(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let password = text(&made(&ada, "Desktop").await["appPassword"]);
@@ -143,7 +143,7 @@ async fn in_a_browser_it_is_a_wrong_password(database: Fresh) {
     assert_eq!(hosted.refusal(), (401, "invalid_credentials"));
 }
 
-async fn none_is_made_without_a_proof(database: Fresh) {
+async fn none_is_made_without_a_proof(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let paper = &ada.codes[0];
 

@@ -14,7 +14,7 @@ use pia_storage::schema::{audit_entries, audit_identities};
 use pia_storage::{Database, DbError, on_conn};
 use pia_storage_lifecycle::SqlAuditLog;
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::*;
 use crate::both::on_both_databases;
@@ -61,7 +61,7 @@ fn by(user: Option<UserId>) -> AuditSide {
     AuditSide::Known(AuditPerson { user, address, agent: Some(AGENT.to_owned()) })
 }
 
-async fn every_entry_tells_who_from_where_with_what_and_in_which_request(database: Fresh) {
+async fn every_entry_tells_who_from_where_with_what_and_in_which_request(database: TestDatabase) {
     let app = Setting::on(database).with("Server__TrustedProxies", "127.0.0.1").start().await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
     let stranger = app.stranger();
@@ -109,7 +109,7 @@ async fn every_entry_tells_who_from_where_with_what_and_in_which_request(databas
     }
 }
 
-async fn addresses_come_from_trusted_proxies_alone(database: Fresh) {
+async fn addresses_come_from_trusted_proxies_alone(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
 
@@ -120,7 +120,7 @@ async fn addresses_come_from_trusted_proxies_alone(database: Fresh) {
     assert_eq!(actor.address, Some("127.0.0.1".parse().expect("an address")));
 }
 
-async fn whoever_is_gone_leaves_entries_without_a_name(database: Fresh) {
+async fn whoever_is_gone_leaves_entries_without_a_name(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     let goodbye = json!({ "confirm": "DELETE", "password": PASSWORD });
@@ -142,7 +142,7 @@ async fn whoever_is_gone_leaves_entries_without_a_name(database: Fresh) {
     assert!(hers.iter().all(|it| it.actor == AuditSide::Forgotten), "{hers:?}");
 }
 
-async fn entries_go_when_their_time_is_over(database: Fresh) {
+async fn entries_go_when_their_time_is_over(database: TestDatabase) {
     let day = Duration::from_hours(24);
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;

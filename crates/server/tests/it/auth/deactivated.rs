@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::{refresh, sign_in, spent};
@@ -23,7 +23,7 @@ on_both_databases!(
 const ADA: &str = "ada@example.org";
 
 /// A server by a clock of the test's, with Ada signed in.
-async fn with_ada(database: Fresh) -> (TestApp, Client, Arc<ManualClock>) {
+async fn with_ada(database: TestDatabase) -> (TestApp, Client, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let setting = Setting::on(database).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.start().await;
@@ -41,7 +41,7 @@ fn seen(answer: &Answer) -> (u16, &str, Vec<u8>) {
     (answer.status, answer.error(), answer.bytes.clone())
 }
 
-async fn whoever_is_deactivated_is_shut_out_as_if_they_were_nobody(database: Fresh) {
+async fn whoever_is_deactivated_is_shut_out_as_if_they_were_nobody(database: TestDatabase) {
     let (app, ada, clock) = with_ada(database).await;
 
     admin(&app, &clock, "deactivate ada@example.org").await;
@@ -62,7 +62,7 @@ async fn whoever_is_deactivated_is_shut_out_as_if_they_were_nobody(database: Fre
     assert_eq!(registered.refusal(), (409, "email_exists"), "the address stays theirs");
 }
 
-async fn whoever_is_reactivated_signs_in_anew(database: Fresh) {
+async fn whoever_is_reactivated_signs_in_anew(database: TestDatabase) {
     let (app, ada, clock) = with_ada(database).await;
     admin(&app, &clock, "deactivate ada@example.org").await;
 
@@ -74,7 +74,7 @@ async fn whoever_is_reactivated_signs_in_anew(database: Fresh) {
     assert_eq!(anew.body["user"]["id"].as_str(), ada.user.as_deref());
 }
 
-async fn a_sign_in_that_waits_for_its_second_factor_ends(database: Fresh) {
+async fn a_sign_in_that_waits_for_its_second_factor_ends(database: TestDatabase) {
     let (app, ada, clock) = with_ada(database).await;
     let begun = ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
     let uri = begun.body["otpauthUri"].as_str().expect("a URI");
@@ -99,7 +99,7 @@ async fn a_sign_in_that_waits_for_its_second_factor_ends(database: Fresh) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_sign_in_that_races_a_deactivation_survives_it() {
-    let (app, _, clock) = with_ada(Fresh::sqlite()).await;
+    let (app, _, clock) = with_ada(TestDatabase::sqlite()).await;
 
     let signing_in = join_all((0..16).map(|_| async {
         let envelope = sign_in(&app.stranger(), ADA, PASSWORD).await;

@@ -1,6 +1,6 @@
 //! The declaration as a trader, where the operator asks for one.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{log_out, refresh, sign_in, spent};
@@ -29,14 +29,14 @@ fn person(customer_type: i32, company: Option<&str>) -> Value {
 }
 
 /// Somebody whose account is older than the demand for declarations.
-async fn undeclared(database: Fresh) -> (TestApp, Client) {
+async fn undeclared(database: TestDatabase) -> (TestApp, Client) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     app.reload(&json!({ "LocalAuth": { "RequireBusinessDeclaration": true } }));
     (app, ada)
 }
 
-async fn all_but_signing_in_waits_for_the_declaration(database: Fresh) {
+async fn all_but_signing_in_waits_for_the_declaration(database: TestDatabase) {
     let (app, ada) = undeclared(database).await;
 
     let chat = ada.post("/api/ai/chat", &json!({})).await;
@@ -62,7 +62,7 @@ async fn all_but_signing_in_waits_for_the_declaration(database: Fresh) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn signing_out_needs_no_declaration() {
-    let (app, ada) = undeclared(Fresh::sqlite()).await;
+    let (app, ada) = undeclared(TestDatabase::sqlite()).await;
 
     assert_eq!(log_out(&app.stranger(), spent(&ada)).await.status, 200);
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
@@ -70,7 +70,7 @@ async fn signing_out_needs_no_declaration() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_declaration_must_say_what_it_declares() {
-    let (_app, ada) = undeclared(Fresh::sqlite()).await;
+    let (_app, ada) = undeclared(TestDatabase::sqlite()).await;
 
     for (body, field) in [
         (json!({ "actingAsBusiness": true }), "companyName"),
@@ -88,7 +88,7 @@ async fn a_declaration_must_say_what_it_declares() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn those_who_register_declare_at_once() {
-    let app = Setting::on(Fresh::sqlite()).with(REQUIRED, true).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with(REQUIRED, true).start().await;
 
     for (body, refused) in [
         (person(0, None), Some("customerType")),
@@ -111,7 +111,7 @@ async fn those_who_register_declare_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn consumers_owe_nothing() {
-    let app = Setting::on(Fresh::sqlite()).with(REQUIRED, true).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with(REQUIRED, true).start().await;
     let bob = person(2, Some("not kept"));
     app.stranger().post("/auth/register", &bob).await;
 

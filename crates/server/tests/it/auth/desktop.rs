@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::providers::Provided;
@@ -112,7 +112,7 @@ fn texts_are_written_as_the_client_writes_them() {
     assert_eq!(quoted("🎈 /x"), r#""\uD83C\uDF88 /x""#);
 }
 
-async fn a_program_with_a_password_signs_in_stays_so_and_signs_out(database: Fresh) {
+async fn a_program_with_a_password_signs_in_stays_so_and_signs_out(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let person = json!({ "email": EMAIL, "password": SECRET });
     assert_eq!(app.stranger().post("/auth/register", &person).await.status, 200);
@@ -156,7 +156,7 @@ async fn a_program_with_a_password_signs_in_stays_so_and_signs_out(database: Fre
     ends(&app, &ada).await;
 }
 
-async fn a_program_with_a_provider_signs_in_stays_so_and_leaves(database: Fresh) {
+async fn a_program_with_a_provider_signs_in_stays_so_and_leaves(database: TestDatabase) {
     let world = Provided::by_google(database).await;
     let app = &world.app;
 

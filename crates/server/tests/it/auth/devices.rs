@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{another_session, current, keys, refresh, sessions, spent};
@@ -37,7 +37,7 @@ async fn send(client: &Client, path: &str, headers: &[(&str, &str)], body: &Valu
     client.send("POST", path, &headers, body.to_string().as_bytes()).await
 }
 
-async fn every_session_is_told_with_its_device(database: Fresh) {
+async fn every_session_is_told_with_its_device(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let setting = Setting::on(database).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.with("Server__TrustedProxies", "127.0.0.0/8").start().await;
@@ -87,7 +87,7 @@ async fn every_session_is_told_with_its_device(database: Fresh) {
     assert_eq!(after["userAgent"], "anagent");
 }
 
-async fn a_revoked_session_is_over_at_once(database: Fresh) {
+async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let other = another_session(&app.stranger(), "ada@example.org").await;
@@ -109,7 +109,7 @@ async fn a_revoked_session_is_over_at_once(database: Fresh) {
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
 }
 
-async fn revoking_the_others_leaves_the_one_that_asks(database: Fresh) {
+async fn revoking_the_others_leaves_the_one_that_asks(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     let mut others = Vec::new();
@@ -132,7 +132,7 @@ async fn revoking_the_others_leaves_the_one_that_asks(database: Fresh) {
     assert_eq!(bob.get("/auth/me").await.status, 200);
 }
 
-async fn a_session_that_was_revoked_revokes_nothing(database: Fresh) {
+async fn a_session_that_was_revoked_revokes_nothing(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let beside = Setting::beside(&app).start().await;
@@ -150,7 +150,7 @@ async fn a_session_that_was_revoked_revokes_nothing(database: Fresh) {
     assert_eq!(sessions(&ada).await.len(), 1);
 }
 
-async fn sessions_are_told_in_parts(database: Fresh) {
+async fn sessions_are_told_in_parts(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     for _ in 1..5 {

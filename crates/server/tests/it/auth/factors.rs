@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use totp_rs::Totp;
 
@@ -50,7 +50,7 @@ pub(super) struct Ada {
 
 impl Ada {
     /// Ada's second factor was put on a while ago.
-    pub(super) async fn on(database: Fresh) -> Self {
+    pub(super) async fn on(database: TestDatabase) -> Self {
         Self::set_up(Setting::on(database)).await
     }
 
@@ -118,7 +118,7 @@ fn statuses(answers: &[Answer], status: u16) -> usize {
     answers.iter().filter(|it| it.status == status).count()
 }
 
-async fn an_app_is_set_up_and_signs_in_from_then_on(database: Fresh) {
+async fn an_app_is_set_up_and_signs_in_from_then_on(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let client = app.sign_up(EMAIL).await;
@@ -156,7 +156,7 @@ async fn an_app_is_set_up_and_signs_in_from_then_on(database: Fresh) {
     assert_eq!(refresh(&app.stranger(), spent(&client)).await.status, 200);
 }
 
-async fn recovery_codes_sign_in_once_each(database: Fresh) {
+async fn recovery_codes_sign_in_once_each(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let lower = ada.codes[3].to_lowercase().replace('-', " ");
 
@@ -176,7 +176,7 @@ async fn recovery_codes_sign_in_once_each(database: Fresh) {
     assert!(fresh.len() == 10 && fresh.iter().all(|it| !ada.codes.contains(it)));
 }
 
-async fn a_change_ends_all_sessions_but_its_own(database: Fresh) {
+async fn a_change_ends_all_sessions_but_its_own(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let first = app.sign_up(EMAIL).await;
     let second = another_session(&app.stranger(), EMAIL).await;
@@ -198,7 +198,7 @@ async fn a_change_ends_all_sessions_but_its_own(database: Fresh) {
     assert_eq!(eve.get("/auth/me").await.status, 200);
 }
 
-async fn each_fresh_proof_takes_it_off(database: Fresh) {
+async fn each_fresh_proof_takes_it_off(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let nothing = json!({ "password": PASSWORD });
 
@@ -224,7 +224,7 @@ async fn each_fresh_proof_takes_it_off(database: Fresh) {
     }
 }
 
-async fn of_many_presentations_of_a_code_one_signs_in(database: Fresh) {
+async fn of_many_presentations_of_a_code_one_signs_in(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let mut tokens = Vec::new();
     for _ in 0..64 {
@@ -238,7 +238,7 @@ async fn of_many_presentations_of_a_code_one_signs_in(database: Fresh) {
     assert_eq!(statuses(&answers, 401) + statuses(&answers, 429), 63);
 }
 
-async fn of_many_presentations_of_a_recovery_code_one_signs_in(database: Fresh) {
+async fn of_many_presentations_of_a_recovery_code_one_signs_in(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let mut tokens = Vec::new();
     for _ in 0..64 {
@@ -251,7 +251,7 @@ async fn of_many_presentations_of_a_recovery_code_one_signs_in(database: Fresh) 
     assert_eq!(statuses(&answers, 401) + statuses(&answers, 429), 63);
 }
 
-async fn of_many_answers_to_one_challenge_one_signs_in(database: Fresh) {
+async fn of_many_answers_to_one_challenge_one_signs_in(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let (token, code) = (ada.challenge().await, ada.code());
 
@@ -262,7 +262,7 @@ async fn of_many_answers_to_one_challenge_one_signs_in(database: Fresh) {
     assert_eq!(statuses(&by_app, 200) + statuses(&by_paper, 200), 1);
 }
 
-async fn a_wrong_code_stands_in_the_history(database: Fresh) {
+async fn a_wrong_code_stands_in_the_history(database: TestDatabase) {
     let ada = Ada::on(database).await;
 
     answer(&ada.app, &ada.challenge().await, &ada.wrong_code()).await;
@@ -277,7 +277,7 @@ async fn a_wrong_code_stands_in_the_history(database: Fresh) {
     assert_eq!(outcomes[2..], [(&json!("signed_in"), &json!("password"))]);
 }
 
-async fn nobody_sets_one_up_without_the_password(database: Fresh) {
+async fn nobody_sets_one_up_without_the_password(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let thief = app.sign_up(EMAIL).await;
     let begin = async |body: Value| thief.post("/auth/mfa/totp/begin", &body).await;
@@ -299,11 +299,11 @@ async fn nobody_sets_one_up_without_the_password(database: Fresh) {
 async fn a_clock_may_be_a_step_early_or_late() {
     for (seconds, status) in [(-60, 401), (-30, 401), (0, 200), (30, 200), (60, 401)] {
         // The code of half a minute ago put the factor on, so it was used.
-        let ada = Ada::on(Fresh::sqlite()).await;
+        let ada = Ada::on(TestDatabase::sqlite()).await;
         let answered = answer(&ada.app, &ada.challenge().await, &ada.code_in(seconds)).await;
         assert_eq!(answered.status, status, "{seconds}");
     }
-    let ada = Ada::on(Fresh::sqlite()).await;
+    let ada = Ada::on(TestDatabase::sqlite()).await;
     ada.clock.advance(Duration::from_secs(30));
     let late = answer(&ada.app, &ada.challenge().await, &ada.code_in(-30)).await;
     assert_eq!(late.status, 200, "{}", late.text());
@@ -311,7 +311,7 @@ async fn a_clock_may_be_a_step_early_or_late() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sign_in_is_begun_on_one_instance_and_ended_on_another() {
-    let ada = Ada::on(Fresh::postgres().await).await;
+    let ada = Ada::on(TestDatabase::postgres().await).await;
     let clock = Arc::<ManualClock>::clone(&ada.clock);
     let other = Setting::beside(&ada.app).at(clock).start().await;
 
@@ -327,7 +327,7 @@ async fn a_sign_in_is_begun_on_one_instance_and_ended_on_another() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_factor_that_was_taken_off_leaves_no_sign_in_waiting() {
-    let ada = Ada::on(Fresh::sqlite()).await;
+    let ada = Ada::on(TestDatabase::sqlite()).await;
     let token = ada.challenge().await;
 
     let disabled = ada.client.post("/auth/mfa/disable", &json!({ "password": PASSWORD })).await;
@@ -339,7 +339,7 @@ async fn a_factor_that_was_taken_off_leaves_no_sign_in_waiting() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_password_is_told_the_same_with_and_without_a_factor() {
-    let ada = Ada::on(Fresh::sqlite()).await;
+    let ada = Ada::on(TestDatabase::sqlite()).await;
     ada.app.sign_up("bob@example.org").await;
 
     let with = sign_in(&ada.app.stranger(), EMAIL, "a wrong password").await;
@@ -356,7 +356,7 @@ async fn second_factors_go_on_when_the_licence_has_ended() {
         expires_at: Some(start + Duration::from_mins(2)),
         ..crate::harness::terms()
     };
-    let ada = Ada::set_up(Setting::on(Fresh::sqlite()).licensed(Some(terms))).await;
+    let ada = Ada::set_up(Setting::on(TestDatabase::sqlite()).licensed(Some(terms))).await;
     ada.clock.set(start + Duration::from_mins(3));
 
     let refused = ada.app.stranger().post("/auth/register", &json!({})).await;
@@ -370,7 +370,7 @@ async fn second_factors_go_on_when_the_licence_has_ended() {
     assert_eq!((answered.status, disabled.status, begun.status), (200, 200, 200));
 }
 
-async fn which_factors_are_on_is_told(database: Fresh) {
+async fn which_factors_are_on_is_told(database: TestDatabase) {
     let ada = Ada::set_up(Setting::on(database).with("Server__Name", "Acme: Pia")).await;
     let eve = ada.app.signed_in().await;
     let token = ada.challenge().await;

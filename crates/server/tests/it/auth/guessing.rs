@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use crate::both::on_both_databases;
@@ -30,7 +30,7 @@ struct World {
 
 impl World {
     /// Ada has an account, and has signed in from home.
-    async fn new(database: Fresh) -> Self {
+    async fn new(database: TestDatabase) -> Self {
         let world = Self::on(Setting::on(database), SystemClock.now()).await;
         let person = json!({ "email": "ada@example.org", "password": PASSWORD });
         world.app.stranger().post("/auth/register", &person).await;
@@ -60,7 +60,7 @@ fn statuses(answers: &[Answer], status: u16) -> usize {
     answers.iter().filter(|it| it.status == status).count()
 }
 
-async fn strangers_slow_down_one_another_and_not_the_owner(database: Fresh) {
+async fn strangers_slow_down_one_another_and_not_the_owner(database: TestDatabase) {
     let world = World::new(database).await;
 
     let mut guesses = Vec::new();
@@ -81,7 +81,7 @@ async fn strangers_slow_down_one_another_and_not_the_owner(database: Fresh) {
     assert_eq!((later.status, from_there_again.status), (200, 200));
 }
 
-async fn each_wrong_password_makes_the_next_one_wait_longer(database: Fresh) {
+async fn each_wrong_password_makes_the_next_one_wait_longer(database: TestDatabase) {
     let world = World::new(database).await;
     let mut waits = Vec::new();
 
@@ -101,7 +101,7 @@ async fn each_wrong_password_makes_the_next_one_wait_longer(database: Fresh) {
     assert_eq!(world.guess(HOME, PASSWORD).await.status, 200);
 }
 
-async fn of_guesses_at_once_five_are_judged(database: Fresh) {
+async fn of_guesses_at_once_five_are_judged(database: TestDatabase) {
     let world = World::new(database).await;
 
     let strangers = (1..=64).map(|number| {
@@ -117,7 +117,7 @@ async fn of_guesses_at_once_five_are_judged(database: Fresh) {
     assert_eq!(world.guess(HOME, PASSWORD).await.status, 200);
 }
 
-async fn an_address_without_an_account_waits_alike(database: Fresh) {
+async fn an_address_without_an_account_waits_alike(database: TestDatabase) {
     let world = World::new(database).await;
 
     let mut told = Vec::new();
@@ -132,7 +132,7 @@ async fn an_address_without_an_account_waits_alike(database: Fresh) {
     assert_eq!(told, [401, 401, 401, 401, 401, 429, 429, 429]);
 }
 
-async fn instances_share_what_they_counted(database: Fresh) {
+async fn instances_share_what_they_counted(database: TestDatabase) {
     let first = World::new(database).await;
     let second = World::on(Setting::beside(&first.app), first.clock.now()).await;
 

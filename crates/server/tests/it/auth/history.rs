@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{another_session, current, keys, log_out, sign_in, spent};
@@ -30,7 +30,7 @@ fn outcomes(history: &Value) -> Vec<&str> {
     items.map(|it| it["outcome"].as_str().expect("an outcome")).collect()
 }
 
-async fn every_attempt_is_told_to_its_account_alone(database: Fresh) {
+async fn every_attempt_is_told_to_its_account_alone(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     sign_in(&app.stranger(), " ADA@example.org", "a wrong password").await;
@@ -49,7 +49,7 @@ async fn every_attempt_is_told_to_its_account_alone(database: Fresh) {
     assert!(told["nextCursor"].is_null());
 }
 
-async fn an_attempt_outlives_its_session(database: Fresh) {
+async fn an_attempt_outlives_its_session(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let ended = current(&ada).await;
@@ -62,7 +62,7 @@ async fn an_attempt_outlives_its_session(database: Fresh) {
     assert_eq!(told["items"][1]["sessionId"], ended);
 }
 
-async fn attempts_are_told_in_parts(database: Fresh) {
+async fn attempts_are_told_in_parts(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;

@@ -1,6 +1,6 @@
 //! Tests of the use cases under their hosted names.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::{keys, spent};
@@ -51,7 +51,7 @@ async fn faults_are_told_alike_under_both_names() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_names_share_one_budget() {
-    let setting = Setting::on(Fresh::sqlite()).with("RateLimits__LocalAuth", 2);
+    let setting = Setting::on(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2);
     let app = setting.with("RateLimits__Auth", 2).start().await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
     let call = async |path| app.stranger().post(path, &person).await.status;

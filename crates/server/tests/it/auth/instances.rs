@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::{log_out, refresh, sign_in, spent};
@@ -15,7 +15,7 @@ use crate::harness::{PASSWORD, Setting, TestApp};
 async fn two(limit: impl Fn(Setting) -> Setting) -> (TestApp, TestApp, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let at = |setting: Setting| limit(setting.at(Arc::<ManualClock>::clone(&clock)));
-    let first = at(Setting::on(Fresh::postgres().await)).start().await;
+    let first = at(Setting::on(TestDatabase::postgres().await)).start().await;
     let second = at(Setting::beside(&first)).start().await;
     (first, second, clock)
 }

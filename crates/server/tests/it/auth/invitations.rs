@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::Terms;
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::sign_in;
@@ -22,7 +22,7 @@ on_both_databases!(
     no_refusal_tells_what_is_wrong_with_an_invitation,
 );
 
-fn by_invitation(database: Fresh) -> Setting {
+fn by_invitation(database: TestDatabase) -> Setting {
     Setting::on(database).with("LocalAuth__Registration", "invitation")
 }
 
@@ -38,7 +38,7 @@ async fn register(app: &TestApp, email: &str, token: &Value) -> Answer {
     app.stranger().post("/auth/register", &person).await
 }
 
-async fn where_only_the_invited_may_register_an_invitation_lets_one_in(database: Fresh) {
+async fn where_only_the_invited_may_register_an_invitation_lets_one_in(database: TestDatabase) {
     let app = by_invitation(database).with("LocalAuth__AllowedDomains", "b.example").start().await;
     let token = invite(&app, " ada@example.org").await;
 
@@ -55,7 +55,7 @@ async fn where_only_the_invited_may_register_an_invitation_lets_one_in(database:
     assert_eq!(envelope.status, 200, "{}", envelope.text());
 }
 
-async fn of_many_who_show_one_invitation_at_once_one_comes_in(database: Fresh) {
+async fn of_many_who_show_one_invitation_at_once_one_comes_in(database: TestDatabase) {
     let app = by_invitation(database).start().await;
     let token = invite(&app, "").await;
 
@@ -67,7 +67,7 @@ async fn of_many_who_show_one_invitation_at_once_one_comes_in(database: Fresh) {
     assert_eq!((made, late), (1, 15));
 }
 
-async fn whoever_is_invited_as_administrator_is_one_within_the_licence(database: Fresh) {
+async fn whoever_is_invited_as_administrator_is_one_within_the_licence(database: TestDatabase) {
     let one = Terms { max_admins: Some(1), ..terms() };
     let app = by_invitation(database).licensed(Some(one)).start().await;
     let first = invite(&app, " --role admin").await;
@@ -80,7 +80,7 @@ async fn whoever_is_invited_as_administrator_is_one_within_the_licence(database:
     assert_eq!(app.admin("list").await.expect("a list"), "a@example.org\n");
 }
 
-async fn no_refusal_tells_what_is_wrong_with_an_invitation(database: Fresh) {
+async fn no_refusal_tells_what_is_wrong_with_an_invitation(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = by_invitation(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let known = invite(&app, "").await;

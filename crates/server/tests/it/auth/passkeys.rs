@@ -12,7 +12,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{another_session, keys, refresh, sessions, spent};
@@ -35,11 +35,11 @@ on_both_databases!(
     failures_of_a_known_passkey_are_in_its_owners_history,
 );
 
-fn setting(database: Fresh) -> Setting {
+fn setting(database: TestDatabase) -> Setting {
     Setting::on(database).with("Server__PublicUrl", ORIGIN)
 }
 
-async fn spawn(database: Fresh) -> TestApp {
+async fn spawn(database: TestDatabase) -> TestApp {
     setting(database).start().await
 }
 
@@ -108,7 +108,7 @@ fn statuses(answers: &[Answer], status: u16) -> usize {
     answers.iter().filter(|it| it.status == status).count()
 }
 
-async fn a_passkey_is_added_listed_used_and_removed(database: Fresh) {
+async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
     let app = spawn(database).await;
     let ada = app.sign_up(EMAIL).await;
     let mut key = Authenticator::counting();
@@ -151,7 +151,7 @@ async fn a_passkey_is_added_listed_used_and_removed(database: Fresh) {
     assert_eq!(refresh(&app.stranger(), spent(&signed_in)).await.status, 200);
 }
 
-async fn several_passkeys_each_sign_in(database: Fresh) {
+async fn several_passkeys_each_sign_in(database: TestDatabase) {
     let app = spawn(database).await;
     let (ada, eve) = (app.sign_up(EMAIL).await, app.sign_up("eve@example.org").await);
     let (mut phone, mut laptop) = (Authenticator::new(), Authenticator::counting());
@@ -180,7 +180,7 @@ async fn several_passkeys_each_sign_in(database: Fresh) {
     assert_eq!(left, [json!(second)]);
 }
 
-async fn a_change_ends_all_sessions_but_its_own(database: Fresh) {
+async fn a_change_ends_all_sessions_but_its_own(database: TestDatabase) {
     let app = spawn(database).await;
     let first = app.sign_up(EMAIL).await;
     let second = another_session(&app.stranger(), EMAIL).await;
@@ -201,7 +201,7 @@ async fn a_change_ends_all_sessions_but_its_own(database: Fresh) {
     assert_eq!(eve.get("/auth/me").await.status, 200);
 }
 
-async fn an_account_has_twenty_passkeys_at_most(database: Fresh) {
+async fn an_account_has_twenty_passkeys_at_most(database: TestDatabase) {
     let app = spawn(database).await;
     let ada = app.sign_up(EMAIL).await;
     let waiting = ask(&ada).await;
@@ -220,7 +220,7 @@ async fn an_account_has_twenty_passkeys_at_most(database: Fresh) {
     assert_eq!(list(&ada).await.len(), 20);
 }
 
-async fn a_passkey_is_added_once(database: Fresh) {
+async fn a_passkey_is_added_once(database: TestDatabase) {
     let app = spawn(database).await;
     let (ada, eve) = (app.sign_up(EMAIL).await, app.sign_up("eve@example.org").await);
     let mut key = Authenticator::new();
@@ -240,7 +240,7 @@ async fn a_passkey_is_added_once(database: Fresh) {
     assert_eq!((list(&ada).await.len(), list(&eve).await.len()), (1, 0));
 }
 
-async fn of_many_completions_with_one_answer_one_signs_in(database: Fresh) {
+async fn of_many_completions_with_one_answer_one_signs_in(database: TestDatabase) {
     let app = spawn(database).await;
     let ada = app.sign_up(EMAIL).await;
     let mut key = Authenticator::new();
@@ -254,7 +254,7 @@ async fn of_many_completions_with_one_answer_one_signs_in(database: Fresh) {
     assert_eq!(sessions(&ada).await.len(), 2);
 }
 
-async fn of_many_additions_with_one_answer_one_is_taken(database: Fresh) {
+async fn of_many_additions_with_one_answer_one_is_taken(database: TestDatabase) {
     let app = spawn(database).await;
     let ada = app.sign_up(EMAIL).await;
     let asked = ask(&ada).await;
@@ -266,7 +266,9 @@ async fn of_many_additions_with_one_answer_one_is_taken(database: Fresh) {
     assert_eq!(list(&ada).await.len(), 1);
 }
 
-async fn a_counter_that_goes_back_blocks_its_passkey_until_its_owner_decides(database: Fresh) {
+async fn a_counter_that_goes_back_blocks_its_passkey_until_its_owner_decides(
+    database: TestDatabase,
+) {
     let app = spawn(database).await;
     let ada = app.sign_up(EMAIL).await;
     let mut key = Authenticator::counting();
@@ -299,7 +301,7 @@ async fn a_counter_that_goes_back_blocks_its_passkey_until_its_owner_decides(dat
     assert_eq!(answer(&app, &asked, &credential).await.status, 200);
 }
 
-async fn failures_of_a_known_passkey_are_in_its_owners_history(database: Fresh) {
+async fn failures_of_a_known_passkey_are_in_its_owners_history(database: TestDatabase) {
     let app = spawn(database).await;
     let ada = app.sign_up(EMAIL).await;
     let mut key = Authenticator::new();
@@ -318,7 +320,7 @@ async fn failures_of_a_known_passkey_are_in_its_owners_history(database: Fresh) 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_begun_on_one_instance_is_completed_on_another() {
-    let first = spawn(Fresh::postgres().await).await;
+    let first = spawn(TestDatabase::postgres().await).await;
     let second = Setting::beside(&first).with("Server__PublicUrl", ORIGIN).start().await;
     let ada = first.sign_up(EMAIL).await;
     let there = second.stranger().with_tokens(&json!({ "accessToken": ada.access }));
@@ -338,7 +340,7 @@ async fn what_is_begun_on_one_instance_is_completed_on_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn where_the_address_allows_no_passkeys_all_says_so() {
     for address in ["http://127.0.0.1:8080", "http://pia.example.com"] {
-        let setting = Setting::on(Fresh::sqlite()).with("Server__PublicUrl", address);
+        let setting = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", address);
         let app = setting.start().await;
         let ada = app.sign_up(EMAIL).await;
 

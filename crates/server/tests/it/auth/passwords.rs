@@ -12,7 +12,7 @@ use pia_kernel::{Clock as _, SystemClock};
 use pia_storage::schema::{accounts, mailed_tokens};
 use pia_storage::{DbError, on_conn};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{another_session, faults, keys, refresh, sign_in, spent};
@@ -32,12 +32,12 @@ on_both_databases!(
     no_token_is_kept_in_plain,
 );
 
-async fn with_mail(database: Fresh) -> TestApp {
+async fn with_mail(database: TestDatabase) -> TestApp {
     Setting::on(database).with_mail().start().await
 }
 
 /// A server where Ada has just asked for a letter, and her token.
-async fn asked(database: Fresh) -> (TestApp, String) {
+async fn asked(database: TestDatabase) -> (TestApp, String) {
     let app = with_mail(database).await;
     app.sign_up(ADA).await;
     let token = ask(&app).await;
@@ -69,7 +69,7 @@ async fn without_passwords(app: &TestApp) {
     assert!(done.expect("accounts") > 0);
 }
 
-async fn a_forgotten_password_is_replaced_with_a_letter(database: Fresh) {
+async fn a_forgotten_password_is_replaced_with_a_letter(database: TestDatabase) {
     let app = with_mail(database).await;
     let ada = app.sign_up(ADA).await;
     let other = another_session(&app.stranger(), ADA).await;
@@ -97,7 +97,7 @@ async fn a_forgotten_password_is_replaced_with_a_letter(database: Fresh) {
     assert_eq!(names_to(&app, ADA).await, ["password-reset", "password-changed"]);
 }
 
-async fn of_many_who_use_one_letter_at_once_one_chooses_the_password(database: Fresh) {
+async fn of_many_who_use_one_letter_at_once_one_chooses_the_password(database: TestDatabase) {
     let (app, token) = asked(database).await;
     let passwords: Vec<_> = (0..24).map(|it| format!("a perfectly fine passphrase {it}")).collect();
 
@@ -109,7 +109,7 @@ async fn of_many_who_use_one_letter_at_once_one_chooses_the_password(database: F
     assert_eq!(sign_in(&app.stranger(), ADA, chosen[0].1).await.status, 200);
 }
 
-async fn whoever_asks_gets_the_same_answer(database: Fresh) {
+async fn whoever_asks_gets_the_same_answer(database: TestDatabase) {
     let app = with_mail(database).await;
     app.sign_up(ADA).await;
 
@@ -128,7 +128,7 @@ async fn whoever_asks_gets_the_same_answer(database: Fresh) {
     assert!(letters_to(&app, "bob@example.org").await.is_empty());
 }
 
-async fn a_letter_is_good_on_every_instance(database: Fresh) {
+async fn a_letter_is_good_on_every_instance(database: TestDatabase) {
     let (app, token) = asked(database).await;
     let other = Setting::beside(&app).with_mail().start().await;
 
@@ -140,7 +140,7 @@ async fn a_letter_is_good_on_every_instance(database: Fresh) {
     assert_eq!(sign_in(&app.stranger(), ADA, NEW).await.status, 200);
 }
 
-async fn no_token_is_kept_in_plain(database: Fresh) {
+async fn no_token_is_kept_in_plain(database: TestDatabase) {
     let (app, token) = asked(database).await;
     let hashes = mailed_tokens::table.select(mailed_tokens::hash);
     let db = open(&app);
@@ -159,7 +159,7 @@ async fn no_token_is_kept_in_plain(database: Fresh) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn links_lead_to_the_server_whatever_the_request_says_of_it() {
-    let app = with_mail(Fresh::sqlite()).await;
+    let app = with_mail(TestDatabase::sqlite()).await;
     app.sign_up(ADA).await;
     let body = json!({ "email": ADA }).to_string();
     let headers = [
@@ -176,7 +176,7 @@ async fn links_lead_to_the_server_whatever_the_request_says_of_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_wrong_half_is_refused_alike() {
-    let (app, token) = asked(Fresh::sqlite()).await;
+    let (app, token) = asked(TestDatabase::sqlite()).await;
     app.sign_up("eve@example.org").await;
     let refused = reset(&app, ADA, "nonsense", NEW).await;
     let long = "A".repeat(5000);
@@ -207,7 +207,7 @@ async fn every_wrong_half_is_refused_alike() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_letter_is_good_for_an_hour() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = Setting::on(Fresh::sqlite()).with_mail();
+    let setting = Setting::on(TestDatabase::sqlite()).with_mail();
     let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
     app.sign_up(ADA).await;
     let first = ask(&app).await;
@@ -224,7 +224,7 @@ async fn a_letter_is_good_for_an_hour() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_weak_password_is_told_and_leaves_the_letter_good() {
-    let (app, token) = asked(Fresh::sqlite()).await;
+    let (app, token) = asked(TestDatabase::sqlite()).await;
 
     for (password, code) in [
         ("", "required"),
@@ -243,7 +243,7 @@ async fn a_weak_password_is_told_and_leaves_the_letter_good() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_three_letters_of_an_hour_are_good_and_there_are_no_more() {
-    let (app, first) = asked(Fresh::sqlite()).await;
+    let (app, first) = asked(TestDatabase::sqlite()).await;
     for _ in 0..4 {
         assert_eq!(forgot(&app, ADA).await.status, 200);
     }
@@ -257,7 +257,7 @@ async fn the_last_three_letters_of_an_hour_are_good_and_there_are_no_more() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_missing_or_no_text_is_told_by_its_field() {
-    let (app, token) = asked(Fresh::sqlite()).await;
+    let (app, token) = asked(TestDatabase::sqlite()).await;
     let whole = json!({ "token": token, "email": ADA, "newPassword": NEW });
 
     for field in ["token", "email", "newPassword"] {
@@ -284,7 +284,7 @@ async fn what_is_missing_or_no_text_is_told_by_its_field() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_are_guessed_within_the_budget_of_the_address() {
-    let setting = Setting::on(Fresh::sqlite()).with_mail().with("RateLimits__Auth", 3);
+    let setting = Setting::on(TestDatabase::sqlite()).with_mail().with("RateLimits__Auth", 3);
     let app = setting.start().await;
 
     let mut statuses = Vec::new();
@@ -297,7 +297,7 @@ async fn tokens_are_guessed_within_the_budget_of_the_address() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reset_leaves_the_second_factor_on() {
-    let (app, token) = asked(Fresh::sqlite()).await;
+    let (app, token) = asked(TestDatabase::sqlite()).await;
     let ada = another_session(&app.stranger(), ADA).await;
     let begun = ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
     let uri = begun.body["otpauthUri"].as_str().expect("a URI");
@@ -316,7 +316,7 @@ async fn a_reset_leaves_the_second_factor_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_is_answered_as_soon_as_the_owner_of_an_account() {
     const ROUNDS: usize = 41;
-    let app = with_mail(Fresh::sqlite()).await;
+    let app = with_mail(TestDatabase::sqlite()).await;
     for round in 0..ROUNDS {
         let person = json!({ "email": format!("{round}@known.example"), "password": PASSWORD });
         assert_eq!(app.stranger().post("/auth/register", &person).await.status, 200);

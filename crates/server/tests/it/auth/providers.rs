@@ -13,7 +13,7 @@ mod outages;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -32,7 +32,7 @@ const PROGRAM: &str = "http://localhost:49152/";
 const STATE: &str = "a&b=c?d#e+f%20g ü/\"<>";
 
 /// A server that knows this provider as `oidc`.
-fn knowing(database: Fresh, authority: &str) -> Setting {
+fn knowing(database: TestDatabase, authority: &str) -> Setting {
     provided(Setting::on(database), authority)
 }
 
@@ -45,7 +45,7 @@ fn provided(setting: Setting, authority: &str) -> Setting {
         .with("OAuth__Timeout", "2s")
 }
 
-async fn with_fake(database: Fresh) -> (Fake, TestApp) {
+async fn with_fake(database: TestDatabase) -> (Fake, TestApp) {
     let fake = Fake::start().await;
     let app = knowing(database, &fake.issuer).start().await;
     (fake, app)
@@ -149,7 +149,7 @@ pub(super) struct Provided {
 
 impl Provided {
     /// A server that knows its provider as `google`.
-    pub(super) async fn by_google(database: Fresh) -> Self {
+    pub(super) async fn by_google(database: TestDatabase) -> Self {
         let fake = Fake::start().await;
         let setting = Setting::on(database)
             .with("Server__PublicUrl", HERE)

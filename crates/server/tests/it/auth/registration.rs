@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use pia_policy::Terms;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{faults, keys, sign_in};
@@ -21,7 +21,7 @@ fn person(email: &str) -> Value {
     json!({ "email": email, "password": PASSWORD })
 }
 
-async fn an_account_is_made_and_can_be_used(database: Fresh) {
+async fn an_account_is_made_and_can_be_used(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = json!({
         "email": " Ada@Example.org ", "password": PASSWORD, "displayName": " Ada ",
@@ -52,7 +52,7 @@ async fn an_account_is_made_and_can_be_used(database: Fresh) {
 }
 
 /// As .NET and JavaScript do: an emoji is two.
-async fn characters_are_counted_as_clients_count_them(database: Fresh) {
+async fn characters_are_counted_as_clients_count_them(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     // No row of neighbours, which would be among the first that are guessed.
     let faces: Vec<char> = ('😀'..='🙏').collect();
@@ -88,7 +88,7 @@ async fn characters_are_counted_as_clients_count_them(database: Fresh) {
     }
 }
 
-async fn an_address_has_one_account_however_it_is_written(database: Fresh) {
+async fn an_address_has_one_account_however_it_is_written(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     app.sign_up("grüße@example.org").await;
 
@@ -100,7 +100,7 @@ async fn an_address_has_one_account_however_it_is_written(database: Fresh) {
     assert_eq!(old_password.status, 200);
 }
 
-async fn of_many_who_ask_for_one_address_at_once_one_gets_it(database: Fresh) {
+async fn of_many_who_ask_for_one_address_at_once_one_gets_it(database: TestDatabase) {
     let app = Setting::on(database).start().await;
 
     let (stranger, ada) = (app.stranger(), person("ada@example.org"));
@@ -111,7 +111,7 @@ async fn of_many_who_ask_for_one_address_at_once_one_gets_it(database: Fresh) {
     assert_eq!((made, refused), (1, 19));
 }
 
-async fn the_licences_seats_are_never_passed(database: Fresh) {
+async fn the_licences_seats_are_never_passed(database: TestDatabase) {
     let three = Terms { max_users: Some(3), ..terms() };
     let app = Setting::on(database).licensed(Some(three)).start().await;
 
@@ -191,8 +191,10 @@ async fn a_password_is_taken_as_it_was_typed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_operator_decides_who_may_make_an_account() {
     for policy in ["closed", "invitation"] {
-        let app =
-            Setting::on(Fresh::sqlite()).with("LocalAuth__Registration", policy).start().await;
+        let app = Setting::on(TestDatabase::sqlite())
+            .with("LocalAuth__Registration", policy)
+            .start()
+            .await;
 
         let answer = app.stranger().post("/auth/register", &person("ada@example.org")).await;
 
@@ -215,7 +217,7 @@ async fn closing_registration_takes_effect_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn addresses_of_other_domains_are_turned_away() {
-    let setting = Setting::on(Fresh::sqlite());
+    let setting = Setting::on(TestDatabase::sqlite());
     let app = setting.with("LocalAuth__AllowedDomains", "example.org, example.com").start().await;
 
     for (email, status) in [
@@ -234,7 +236,7 @@ async fn addresses_of_other_domains_are_turned_away() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_operator_may_ask_for_longer_passwords() {
-    let setting = Setting::on(Fresh::sqlite());
+    let setting = Setting::on(TestDatabase::sqlite());
     let app = setting.with("LocalAuth__MinimumPasswordLength", 40).start().await;
 
     let answer = app.stranger().post("/auth/register", &person("ada@example.org")).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::{another_session, keys, log_out, refresh, spent};
@@ -23,7 +23,7 @@ on_both_databases!(
     a_session_that_was_not_continued_ends,
 );
 
-async fn a_refresh_token_is_good_for_one_refresh(database: Fresh) {
+async fn a_refresh_token_is_good_for_one_refresh(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
@@ -40,7 +40,7 @@ async fn a_refresh_token_is_good_for_one_refresh(database: Fresh) {
     }
 }
 
-async fn many_refreshes_at_once_are_told_the_same_successor(database: Fresh) {
+async fn many_refreshes_at_once_are_told_the_same_successor(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
@@ -57,7 +57,7 @@ async fn many_refreshes_at_once_are_told_the_same_successor(database: Fresh) {
     assert_eq!(next.status, 200);
 }
 
-async fn a_replay_ends_the_session_at_once(database: Fresh) {
+async fn a_replay_ends_the_session_at_once(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let other = another_session(&app.stranger(), "ada@example.org").await;
@@ -76,7 +76,7 @@ async fn a_replay_ends_the_session_at_once(database: Fresh) {
     assert_eq!(other.get("/auth/me").await.status, 200);
 }
 
-async fn a_replay_after_the_grace_ends_the_session(database: Fresh) {
+async fn a_replay_after_the_grace_ends_the_session(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
@@ -96,7 +96,7 @@ async fn a_replay_after_the_grace_ends_the_session(database: Fresh) {
     assert_eq!(refresh(&app.stranger(), spent(&second)).await.status, 401);
 }
 
-async fn signing_out_ends_one_session_and_no_other(database: Fresh) {
+async fn signing_out_ends_one_session_and_no_other(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let other = another_session(&app.stranger(), "ada@example.org").await;
@@ -114,7 +114,7 @@ async fn signing_out_ends_one_session_and_no_other(database: Fresh) {
     assert_eq!(refresh(&app.stranger(), spent(&other)).await.status, 200);
 }
 
-async fn a_spent_token_signs_out_too(database: Fresh) {
+async fn a_spent_token_signs_out_too(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let second = app.stranger().with_tokens(&refresh(&app.stranger(), spent(&ada)).await.body);
@@ -127,7 +127,7 @@ async fn a_spent_token_signs_out_too(database: Fresh) {
     assert_eq!(refresh(&app.stranger(), spent(&second)).await.status, 401);
 }
 
-async fn a_session_that_was_not_continued_ends(database: Fresh) {
+async fn a_session_that_was_not_continued_ends(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
@@ -159,7 +159,7 @@ async fn tokens_that_never_were_are_refused_alike_and_sign_nothing_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fewer_sessions_may_be_allowed() {
-    let app = Setting::on(Fresh::sqlite()).with("Jwt__MaxSessions", 1).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("Jwt__MaxSessions", 1).start().await;
     let first = app.sign_up("ada@example.org").await;
 
     let second = another_session(&app.stranger(), "ada@example.org").await;

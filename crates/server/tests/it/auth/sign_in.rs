@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::{another_session, faults, keys, sign_in, spent};
@@ -19,7 +19,7 @@ on_both_databases!(
     the_eleventh_session_ends_the_first,
 );
 
-async fn the_envelope_has_all_that_a_client_needs(database: Fresh) {
+async fn the_envelope_has_all_that_a_client_needs(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     app.sign_up("Ada@example.org").await;
 
@@ -38,7 +38,7 @@ async fn the_envelope_has_all_that_a_client_needs(database: Fresh) {
     assert_eq!(body["user"]["requiresBusinessProfile"], false);
 }
 
-async fn an_unknown_address_and_a_wrong_password_are_told_the_same(database: Fresh) {
+async fn an_unknown_address_and_a_wrong_password_are_told_the_same(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     app.sign_up("ada@example.org").await;
 
@@ -53,7 +53,7 @@ async fn an_unknown_address_and_a_wrong_password_are_told_the_same(database: Fre
     }
 }
 
-async fn the_eleventh_session_ends_the_first(database: Fresh) {
+async fn the_eleventh_session_ends_the_first(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let first = app.sign_up("ada@example.org").await;
     let second = another_session(&app.stranger(), "ada@example.org").await;
@@ -94,7 +94,7 @@ async fn what_is_missing_is_asked_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
-    let setting = Setting::on(Fresh::sqlite())
+    let setting = Setting::on(TestDatabase::sqlite())
         .with("PasswordHashing__MemoryKib", 19_456)
         .with("PasswordHashing__Iterations", 2);
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
@@ -122,7 +122,7 @@ async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_crowd_those_who_find_the_line_full_are_told_to_come_again() {
-    let setting = Setting::on(Fresh::sqlite())
+    let setting = Setting::on(TestDatabase::sqlite())
         .with("PasswordHashing__MemoryKib", 19_456)
         .with("PasswordHashing__Iterations", 2)
         .with("PasswordHashing__Threads", 1)

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use ring::hmac;
 use serde_json::{Value, json};
 
@@ -146,7 +146,8 @@ async fn a_token_that_was_tampered_with_is_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_access_token_ends_when_it_says() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = Setting::on(Fresh::sqlite()).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let app =
+        Setting::on(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.signed_in().await;
 
     clock.advance(Duration::from_secs(899));
@@ -176,7 +177,7 @@ async fn another_lifetime_holds_for_tokens_that_are_issued_from_then_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn issuer_and_audience_are_the_operators_to_name() {
-    let app = Setting::on(Fresh::sqlite())
+    let app = Setting::on(TestDatabase::sqlite())
         .with("Jwt__Issuer", "another")
         .with("Jwt__Audience", "others")
         .start()
@@ -281,7 +282,7 @@ async fn a_second_credential_changes_nobody_into_anybody_else() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_credential_lets_nobody_past_a_rule() {
     const METRICS: &str = "q7Zt3LxV9mR2cWb5Ks8N";
-    let app = Setting::on(Fresh::sqlite())
+    let app = Setting::on(TestDatabase::sqlite())
         .with("Metrics__Token", METRICS)
         .with("RateLimits__Global", 30)
         .start()

@@ -11,7 +11,7 @@ use diesel::sql_types::Text;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_storage::{Conn, Database, DatabaseKind, DatabaseOptions};
 use pia_storage_lifecycle::{ErasurePolicy, INVENTORY};
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use uuid::Uuid;
 
 use super::*;
@@ -86,7 +86,7 @@ struct Kept {
 }
 
 impl Kept {
-    async fn open(database: &Fresh) -> Self {
+    async fn open(database: &TestDatabase) -> Self {
         let db =
             Database::open(&database.target(), DatabaseOptions::default()).expect("a database");
         let columns = match db.reader().await.expect("a connection") {
@@ -223,7 +223,7 @@ impl Kept {
     }
 
     /// All that is kept, in one form or another.
-    async fn dump(&self, call: &Call, database: &Fresh) -> Vec<u8> {
+    async fn dump(&self, call: &Call, database: &TestDatabase) -> Vec<u8> {
         let mut dump = Vec::new();
         if self.is_postgres() {
             let tables: BTreeSet<_> = self.columns.iter().map(|it| &it.table_name).collect();
@@ -327,7 +327,7 @@ async fn somebody(program: &Program, name: &'static str) -> Person {
     Person { name, client }
 }
 
-async fn nothing_is_left_of_whoever_leaves(database: Fresh) {
+async fn nothing_is_left_of_whoever_leaves(database: TestDatabase) {
     let call = Call::new()
         .licensed()
         .with("Database__Provider", database.provider().name())

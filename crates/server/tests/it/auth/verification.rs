@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::Terms;
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{keys, sign_in};
@@ -30,12 +30,12 @@ on_both_databases!(
     an_account_that_nobody_verifies_gives_its_seat_back_after_a_week,
 );
 
-async fn required(database: Fresh) -> TestApp {
+async fn required(database: TestDatabase) -> TestApp {
     Setting::on(database).with_mail().with(REQUIRED, true).start().await
 }
 
 /// A server where Ada has just registered, and the way her link leads.
-async fn registered(database: Fresh) -> (TestApp, String) {
+async fn registered(database: TestDatabase) -> (TestApp, String) {
     let app = required(database).await;
     assert_eq!(register(&app, ADA).await.status, 200);
     let link = link_to(&app, ADA).await;
@@ -52,7 +52,7 @@ async fn resend(app: &TestApp, body: &Value) -> Answer {
     app.stranger().post("/auth/resend-verification", body).await
 }
 
-async fn an_account_that_nobody_verifies_gives_its_seat_back_after_a_week(database: Fresh) {
+async fn an_account_that_nobody_verifies_gives_its_seat_back_after_a_week(database: TestDatabase) {
     let one = Terms { max_users: Some(1), ..terms() };
     let setting = Setting::on(database).licensed(Some(one)).with_mail();
     let app = setting.with(REQUIRED, true).start().await;
@@ -70,7 +70,7 @@ async fn an_account_that_nobody_verifies_gives_its_seat_back_after_a_week(databa
     assert_eq!(early.refusal(), (401, "invalid_credentials"));
 }
 
-async fn a_newcomer_comes_in_once_the_link_was_opened(database: Fresh) {
+async fn a_newcomer_comes_in_once_the_link_was_opened(database: TestDatabase) {
     let app = required(database).await;
 
     let made = register(&app, " Ada@Example.org ").await;
@@ -93,7 +93,7 @@ async fn a_newcomer_comes_in_once_the_link_was_opened(database: Fresh) {
     assert_eq!(me.body["emailVerified"], true);
 }
 
-async fn a_taken_address_is_answered_alike_and_told_to_its_owner(database: Fresh) {
+async fn a_taken_address_is_answered_alike_and_told_to_its_owner(database: TestDatabase) {
     let app = required(database).await;
 
     let fresh = register(&app, ADA).await;
@@ -114,7 +114,7 @@ async fn a_taken_address_is_answered_alike_and_told_to_its_owner(database: Fresh
     assert_eq!(names_to(&app, "bob@example.org").await, ["verify-address", "address-taken"]);
 }
 
-async fn of_many_who_open_one_link_at_once_one_verifies(database: Fresh) {
+async fn of_many_who_open_one_link_at_once_one_verifies(database: TestDatabase) {
     let (app, path) = registered(database).await;
     let stranger = app.stranger();
 
@@ -125,7 +125,7 @@ async fn of_many_who_open_one_link_at_once_one_verifies(database: Fresh) {
     assert_eq!((verified, refused), (1, 31));
 }
 
-async fn an_account_made_before_verifies_too_and_goes_on_with_its_token(database: Fresh) {
+async fn an_account_made_before_verifies_too_and_goes_on_with_its_token(database: TestDatabase) {
     let app = Setting::on(database).with_mail().start().await;
     let ada = app.sign_up(ADA).await;
     assert_eq!(ada.get("/api/ai/templates").await.status, 200);
@@ -143,7 +143,7 @@ async fn an_account_made_before_verifies_too_and_goes_on_with_its_token(database
     assert_eq!(ada.get("/api/ai/templates").await.status, 200);
 }
 
-async fn whoever_asks_for_another_letter_gets_the_same_answer(database: Fresh) {
+async fn whoever_asks_for_another_letter_gets_the_same_answer(database: TestDatabase) {
     let (app, path) = registered(database).await;
     register(&app, "bob@example.org").await;
     redeem(&app.stranger(), &path).await;
@@ -162,7 +162,7 @@ async fn whoever_asks_for_another_letter_gets_the_same_answer(database: Fresh) {
     assert_eq!(names_to(&app, ADA).await, ["verify-address"]);
 }
 
-async fn whoever_registers_an_address_first_is_out_once_its_owner_comes(database: Fresh) {
+async fn whoever_registers_an_address_first_is_out_once_its_owner_comes(database: TestDatabase) {
     let app = required(database).await;
     register(&app, ADA).await;
     let theirs = "a password of the owner";
@@ -181,7 +181,7 @@ async fn whoever_registers_an_address_first_is_out_once_its_owner_comes(database
 #[tokio::test(flavor = "multi_thread")]
 async fn the_owner_of_an_address_is_told_three_times_an_hour() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = Setting::on(Fresh::sqlite()).with_mail().with(REQUIRED, true);
+    let setting = Setting::on(TestDatabase::sqlite()).with_mail().with(REQUIRED, true);
     let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
     register(&app, ADA).await;
     let path = link_to(&app, ADA).await;
@@ -201,7 +201,7 @@ async fn the_owner_of_an_address_is_told_three_times_an_hour() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_is_shown_a_page_and_nothing_that_only_looks_redeems() {
-    let (app, path) = registered(Fresh::sqlite()).await;
+    let (app, path) = registered(TestDatabase::sqlite()).await;
     let page = path.replace("/auth/verify-email?", "/auth/verify-email.html?");
     let accept = |it: &'static str| [("accept", it)];
     let stranger = app.stranger();
@@ -232,7 +232,7 @@ async fn a_browser_is_shown_a_page_and_nothing_that_only_looks_redeems() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_is_under_the_path_that_the_server_lives_under() {
-    let setting = Setting::on(Fresh::sqlite()).with_mail().with("Server__BasePath", "/pia");
+    let setting = Setting::on(TestDatabase::sqlite()).with_mail().with("Server__BasePath", "/pia");
     let app = setting.with(REQUIRED, true).start().await;
     register(&app, ADA).await;
     let link = link_to(&app, ADA).await;
@@ -247,7 +247,7 @@ async fn the_page_is_under_the_path_that_the_server_lives_under() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn links_that_are_not_good_are_refused_alike() {
-    let (app, path) = registered(Fresh::sqlite()).await;
+    let (app, path) = registered(TestDatabase::sqlite()).await;
     register(&app, "bob@example.org").await;
     let bobs = link_to(&app, "bob@example.org").await;
     let (start, own) = path.rsplit_once("token=").expect("a token");
@@ -300,7 +300,7 @@ async fn what_a_link_lacks_is_told_by_its_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_is_good_for_a_day() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = Setting::on(Fresh::sqlite()).with_mail().with(REQUIRED, true);
+    let setting = Setting::on(TestDatabase::sqlite()).with_mail().with(REQUIRED, true);
     let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
     register(&app, ADA).await;
     register(&app, "bob@example.org").await;
@@ -317,7 +317,7 @@ async fn a_link_is_good_for_a_day() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_gets_three_more_letters_an_hour() {
-    let (app, _) = registered(Fresh::sqlite()).await;
+    let (app, _) = registered(TestDatabase::sqlite()).await;
 
     for _ in 0..3 {
         assert_eq!(resend(&app, &json!({ "email": ADA })).await.status, 200);
@@ -330,7 +330,7 @@ async fn an_address_gets_three_more_letters_an_hour() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_hosts_it_under_another_name_is_answered_alike() {
-    let app = required(Fresh::sqlite()).await;
+    let app = required(TestDatabase::sqlite()).await;
     let person = json!({ "email": ADA, "password": PASSWORD });
 
     let made = app.stranger().post("/api/auth/register", &person).await;
@@ -342,7 +342,7 @@ async fn whoever_hosts_it_under_another_name_is_answered_alike() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn where_nothing_is_required_nobody_is_written_to() {
-    let app = Setting::on(Fresh::sqlite()).with_mail().start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with_mail().start().await;
     app.sign_up(ADA).await;
 
     assert_eq!(register(&app, ADA).await.refusal(), (409, "email_exists"));
@@ -365,7 +365,7 @@ async fn without_mail_that_is_said_before_anything_else() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_text_is_told_by_its_field() {
-    let app = required(Fresh::sqlite()).await;
+    let app = required(TestDatabase::sqlite()).await;
 
     for path in ["/auth/forgot-password", "/auth/resend-verification"] {
         for (body, code) in [

@@ -1,6 +1,6 @@
 //! Single chats: storing, telling, deleting.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::*;
 use crate::both::on_both_databases;
@@ -19,7 +19,7 @@ on_both_databases!(
 const EARLY: &str = "2026-08-01T09:14:02.1837744Z";
 const LATE: &str = "2026-08-01T09:14:02.1837764Z";
 
-async fn a_chat_comes_back_as_it_was_written(database: Fresh) {
+async fn a_chat_comes_back_as_it_was_written(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
@@ -53,7 +53,7 @@ async fn a_chat_comes_back_as_it_was_written(database: Fresh) {
     assert_eq!(told.body["id"], *id);
 }
 
-async fn a_chat_that_lost_is_answered_with_the_one_that_won(database: Fresh) {
+async fn a_chat_that_lost_is_answered_with_the_one_that_won(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
@@ -74,7 +74,7 @@ async fn a_chat_that_lost_is_answered_with_the_one_that_won(database: Fresh) {
     assert_eq!((equal.status, as_good_as_equal.status), (200, 200));
 }
 
-async fn when_a_chat_was_made_never_changes(database: Fresh) {
+async fn when_a_chat_was_made_never_changes(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
@@ -89,7 +89,7 @@ async fn when_a_chat_was_made_never_changes(database: Fresh) {
     assert_eq!(get(&ada, &id).await.body, replaced.body);
 }
 
-async fn a_deleted_chat_is_gone_and_comes_back_only_by_a_later_version(database: Fresh) {
+async fn a_deleted_chat_is_gone_and_comes_back_only_by_a_later_version(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let (id, ahead) = (stored(&ada).await, new_id());
@@ -110,7 +110,7 @@ async fn a_deleted_chat_is_gone_and_comes_back_only_by_a_later_version(database:
     assert_eq!((later.status, get(&ada, &id).await.status), (201, 200));
 }
 
-async fn two_people_may_have_chats_with_one_id(database: Fresh) {
+async fn two_people_may_have_chats_with_one_id(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let id = stored(&ada).await;
@@ -131,7 +131,7 @@ async fn two_people_may_have_chats_with_one_id(database: Fresh) {
     assert_eq!((get(&ada, &id).await.status, get(&bob, &id).await.status), (200, 404));
 }
 
-async fn of_devices_that_race_the_latest_wins(database: Fresh) {
+async fn of_devices_that_race_the_latest_wins(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
@@ -145,7 +145,7 @@ async fn of_devices_that_race_the_latest_wins(database: Fresh) {
     assert_eq!(get(&ada, &id).await.body["updatedAt"], "2026-08-01T00:00:11Z");
 }
 
-async fn nobody_has_more_chats_than_the_operator_allows(database: Fresh) {
+async fn nobody_has_more_chats_than_the_operator_allows(database: TestDatabase) {
     let app = Setting::on(database).with("Sync__MaxChats", 2).start().await;
     let ada = app.signed_in().await;
     let (first, _second) = (stored(&ada).await, stored(&ada).await);

@@ -1,6 +1,6 @@
 //! Chats of accounts that only their devices can read.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::*;
 use crate::both::on_both_databases;
@@ -13,7 +13,7 @@ on_both_databases!(
 
 const AT: &str = "2026-08-01T09:14:02Z";
 
-async fn an_encrypted_account_takes_only_what_is_encrypted(database: Fresh) {
+async fn an_encrypted_account_takes_only_what_is_encrypted(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let id = stored(&ada).await;
@@ -31,7 +31,7 @@ async fn an_encrypted_account_takes_only_what_is_encrypted(database: Fresh) {
     assert_eq!(delete(&ada, &id).await.status, 204);
 }
 
-async fn of_an_encrypted_chat_nothing_is_kept_in_plain(database: Fresh) {
+async fn of_an_encrypted_chat_nothing_is_kept_in_plain(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();

@@ -1,6 +1,6 @@
 //! Tests of chats under the hosted instance's names.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::*;
 use crate::both::on_both_databases;
@@ -12,7 +12,7 @@ const CONVERSATIONS: &str = "/api/conversations";
 const SYNC: &str = "/api/conversations/sync";
 const AT: &str = "2026-08-01T09:14:02Z";
 
-async fn conversations_are_the_same_chats(database: Fresh) {
+async fn conversations_are_the_same_chats(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let (id, gone) = (new_id(), stored(&ada).await);
@@ -50,7 +50,7 @@ async fn conversations_are_the_same_chats(database: Fresh) {
     assert_eq!(same.status, 304);
 }
 
-async fn many_conversations_are_stored_each_by_itself(database: Fresh) {
+async fn many_conversations_are_stored_each_by_itself(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let (newer, gone, new, last) = (new_id(), stored(&ada).await, new_id(), stored(&ada).await);

@@ -1,6 +1,6 @@
 //! Tests of stored chats: sealed, exported, and erased with the account.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::*;
 use crate::both::on_both_databases;
@@ -8,7 +8,7 @@ use crate::harness::{PASSWORD, Setting};
 
 on_both_databases!(people_take_their_chats_along, chats_go_with_their_account);
 
-async fn people_take_their_chats_along(database: Fresh) {
+async fn people_take_their_chats_along(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let (id, gone) = (stored(&ada).await, stored(&ada).await);
@@ -25,7 +25,7 @@ async fn people_take_their_chats_along(database: Fresh) {
     assert!(of(&gone)["deletedAt"].is_string() && of(&gone).get("body").is_none());
 }
 
-async fn chats_go_with_their_account(database: Fresh) {
+async fn chats_go_with_their_account(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let (_theirs, stays) = (stored(&ada).await, stored(&bob).await);

@@ -1,6 +1,6 @@
 //! Lists of chats, as devices take them in.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::*;
 use crate::both::on_both_databases;
@@ -52,7 +52,7 @@ async fn pulled(client: &Client, query: &str, limit: usize) -> (Vec<String>, Vec
     (chats, deleted, parts)
 }
 
-async fn a_list_is_of_whole_chats_in_the_order_of_their_changes(database: Fresh) {
+async fn a_list_is_of_whole_chats_in_the_order_of_their_changes(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let late = put_at(&ada, "9999-12-31T23:59:59.9999999Z").await;
@@ -70,7 +70,7 @@ async fn a_list_is_of_whole_chats_in_the_order_of_their_changes(database: Fresh)
     assert_eq!(nothing.body, json!({ "chats": [], "deleted": [], "hasMore": false }));
 }
 
-async fn parts_follow_one_another_by_a_cursor_however_it_is_escaped(database: Fresh) {
+async fn parts_follow_one_another_by_a_cursor_however_it_is_escaped(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let mut all = Vec::new();
@@ -85,7 +85,7 @@ async fn parts_follow_one_another_by_a_cursor_however_it_is_escaped(database: Fr
     assert_eq!(since, all, "all of them came in since");
 }
 
-async fn a_chat_that_was_written_before_and_came_in_later_is_told(database: Fresh) {
+async fn a_chat_that_was_written_before_and_came_in_later_is_told(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let known = put_at(&ada, "2026-08-01T00:00:00Z").await;
@@ -100,7 +100,7 @@ async fn a_chat_that_was_written_before_and_came_in_later_is_told(database: Fres
     assert_eq!(chats, [missed, known]);
 }
 
-async fn what_was_deleted_is_told_by_its_id(database: Fresh) {
+async fn what_was_deleted_is_told_by_its_id(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let (stays, goes) = (stored(&ada).await, stored(&ada).await);
@@ -116,7 +116,7 @@ async fn what_was_deleted_is_told_by_its_id(database: Fresh) {
     assert!(plain.body.get("deleted").is_none());
 }
 
-async fn a_list_that_has_not_changed_is_not_told_again(database: Fresh) {
+async fn a_list_that_has_not_changed_is_not_told_again(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     stored(&ada).await;
@@ -152,7 +152,7 @@ async fn a_list_that_has_not_changed_is_not_told_again(database: Fresh) {
     assert_eq!(ask(&ada, &path, &tag).await.status, 200, "one was deleted");
 }
 
-async fn a_list_of_long_chats_is_cut(database: Fresh) {
+async fn a_list_of_long_chats_is_cut(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     for second in 0..4 {

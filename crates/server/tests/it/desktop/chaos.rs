@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use uuid::Uuid;
 
 use super::device::Device;
@@ -59,7 +59,7 @@ impl Drop for Seed {
     }
 }
 
-async fn whatever_devices_do_at_once_they_come_to_the_same_rows(database: Fresh) {
+async fn whatever_devices_do_at_once_they_come_to_the_same_rows(database: TestDatabase) {
     let world = World::new(database).await;
     // To repeat a failure, put its seed here.
     let (_, random) = Uuid::now_v7().as_u64_pair();
@@ -74,7 +74,9 @@ async fn whatever_devices_do_at_once_they_come_to_the_same_rows(database: Fresh)
     disorder(&world, &mut devices, &mut dice, true).await;
 }
 
-async fn whatever_devices_do_at_once_to_rows_nobody_reads_they_come_to_the_same(database: Fresh) {
+async fn whatever_devices_do_at_once_to_rows_nobody_reads_they_come_to_the_same(
+    database: TestDatabase,
+) {
     let world = World::new(database).await;
     let (_, random) = Uuid::now_v7().as_u64_pair();
     let seed = Seed(random);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::device::{Device, Generation};
@@ -53,7 +53,7 @@ impl Time {
 
 impl World {
     /// With budgets that do not end.
-    pub(crate) async fn new(database: Fresh) -> Self {
+    pub(crate) async fn new(database: TestDatabase) -> Self {
         Self::with(Setting::on(database).with("RateLimits__Sync", 1_000_000)).await
     }
 

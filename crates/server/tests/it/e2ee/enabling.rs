@@ -1,6 +1,6 @@
 //! Turning on encryption for an account.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::machine::{Machine, encrypt, proof_key, put_proof_key, recovery_copy, text};
@@ -17,7 +17,7 @@ on_both_databases!(
     a_session_has_the_name_of_the_device_that_it_is_on,
 );
 
-async fn the_first_device_encrypts_the_account(database: Fresh) {
+async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, first) = (app.signed_in().await, Machine::new());
     let before = status(&ada).await;
@@ -55,7 +55,7 @@ async fn the_first_device_encrypts_the_account(database: Fresh) {
     assert_eq!((&copy["wrapVersion"], &copy["umkVersion"]), (&json!(1), &json!(1)));
 }
 
-async fn an_encrypted_account_without_a_device_cannot_begin_anew(database: Fresh) {
+async fn an_encrypted_account_without_a_device_cannot_begin_anew(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -71,7 +71,7 @@ async fn an_encrypted_account_without_a_device_cannot_begin_anew(database: Fresh
     assert_eq!(status(&ada).await["isEnabled"], true);
 }
 
-async fn what_happens_to_keys_is_told_by_letter_and_in_the_export(database: Fresh) {
+async fn what_happens_to_keys_is_told_by_letter_and_in_the_export(database: TestDatabase) {
     let app = Setting::on(database).with_mail().start().await;
     let ada = app.sign_up("ada@example.org").await;
     let first = encrypt(&ada).await;
@@ -115,7 +115,7 @@ async fn a_session_of_an_app_password_may_use_keys() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_feature_only_the_status_is_told() {
     let without = pia_policy::Terms { features: Some([].into()), ..terms() };
-    let app = Setting::on(Fresh::sqlite()).licensed(Some(without)).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
     let ada = app.signed_in().await;
 
     let registered = ada.post("/api/e2ee/devices/register", &Machine::new().registration()).await;
@@ -125,7 +125,7 @@ async fn without_the_feature_only_the_status_is_told() {
     assert_eq!(registered.body["feature"], "E2EE");
 }
 
-async fn a_session_has_the_name_of_the_device_that_it_is_on(database: Fresh) {
+async fn a_session_has_the_name_of_the_device_that_it_is_on(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, machine) = (app.signed_in().await, Machine::new());
     let unknown = ada.get("/auth/sessions").await.body["items"][0].clone();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::machine::{Machine, encrypt, text};
@@ -34,7 +34,7 @@ async fn devices(client: &Client) -> Vec<Value> {
     answer.body["devices"].as_array().expect("a list").clone()
 }
 
-async fn a_device_is_let_in_by_the_signature_of_another(database: Fresh) {
+async fn a_device_is_let_in_by_the_signature_of_another(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -79,7 +79,7 @@ async fn a_device_is_let_in_by_the_signature_of_another(database: Fresh) {
     }
 }
 
-async fn the_list_tells_of_a_device_what_the_others_need(database: Fresh) {
+async fn the_list_tells_of_a_device_what_the_others_need(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -106,7 +106,7 @@ async fn the_list_tells_of_a_device_what_the_others_need(database: Fresh) {
     assert_eq!(told["fingerprint"].as_str().map(str::len), Some(19));
 }
 
-async fn of_many_approvals_at_once_one_is_taken(database: Fresh) {
+async fn of_many_approvals_at_once_one_is_taken(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -120,7 +120,7 @@ async fn of_many_approvals_at_once_one_is_taken(database: Fresh) {
     assert_eq!(answers.iter().filter(|it| it.error() == "device_not_pending").count(), 7);
 }
 
-async fn a_device_that_was_turned_away_asks_anew(database: Fresh) {
+async fn a_device_that_was_turned_away_asks_anew(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -149,7 +149,7 @@ async fn a_device_that_was_turned_away_asks_anew(database: Fresh) {
     assert_eq!(ada.post(APPROVE, &joining.approval(&third, &session, Some(2))).await.status, 200);
 }
 
-async fn an_active_device_stays_so_whatever_it_registers(database: Fresh) {
+async fn an_active_device_stays_so_whatever_it_registers(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -166,7 +166,7 @@ async fn an_active_device_stays_so_whatever_it_registers(database: Fresh) {
     assert_eq!(ada.get(&first.path("wrapped-umk")).await.status, 200);
 }
 
-async fn a_session_ends_after_ten_minutes(database: Fresh) {
+async fn a_session_ends_after_ten_minutes(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.signed_in().await;
@@ -191,7 +191,7 @@ async fn a_session_ends_after_ten_minutes(database: Fresh) {
     assert_eq!(ada.post(APPROVE, &first.approval(&joining, &renewed, None)).await.status, 200);
 }
 
-async fn a_signature_by_or_over_anything_else_is_refused(database: Fresh) {
+async fn a_signature_by_or_over_anything_else_is_refused(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let (first, bobs) = (encrypt(&ada).await, encrypt(&bob).await);

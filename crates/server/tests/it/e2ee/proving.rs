@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pia_kernel::{Clock, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::machine::{Machine, encrypt, proof_key, put_proof_key, recovery_copy, text};
@@ -20,7 +20,7 @@ on_both_databases!(
 );
 
 /// Somebody with an encrypted account whose sign-in is eleven minutes ago.
-async fn later(database: Fresh) -> (TestApp, Client) {
+async fn later(database: TestDatabase) -> (TestApp, Client) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
@@ -40,7 +40,7 @@ fn with(mut body: Value, proof: &Value) -> Value {
     body
 }
 
-async fn a_stolen_session_resets_nothing_and_brings_in_no_first_device(database: Fresh) {
+async fn a_stolen_session_resets_nothing_and_brings_in_no_first_device(database: TestDatabase) {
     let (app, ada) = later(database).await;
     let proof = json!({ "password": PASSWORD });
     let new = json!({ "name": "Desktop", "password": PASSWORD });
@@ -73,7 +73,7 @@ async fn a_stolen_session_resets_nothing_and_brings_in_no_first_device(database:
     assert_eq!(standing(&ada, &thief.id).await, 1);
 }
 
-async fn a_stolen_session_brings_in_no_device_and_changes_no_key(database: Fresh) {
+async fn a_stolen_session_brings_in_no_device_and_changes_no_key(database: TestDatabase) {
     let (_app, ada) = later(database).await;
     let proof = json!({ "password": PASSWORD });
     let thief = Machine::new();

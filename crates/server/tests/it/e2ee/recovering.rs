@@ -1,7 +1,7 @@
 //! Devices that come in by the recovery code.
 
 use futures_util::future::join_all;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::machine::{Machine, encrypt, proof, proof_key, put_proof_key, recovery_copy, text};
@@ -20,7 +20,7 @@ on_both_databases!(
 const COPY: &str = "/api/e2ee/recovery/wrapped-umk";
 const ACTIVATE: &str = "/api/e2ee/recovery/activate";
 
-async fn whoever_proves_to_have_opened_the_copy_comes_in_once(database: Fresh) {
+async fn whoever_proves_to_have_opened_the_copy_comes_in_once(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -57,7 +57,7 @@ async fn whoever_proves_to_have_opened_the_copy_comes_in_once(database: Fresh) {
     assert_eq!(spent.refusal(), (400, "invalid_onboarding_session"));
 }
 
-async fn without_a_proof_key_any_proof_will_do(database: Fresh) {
+async fn without_a_proof_key_any_proof_will_do(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     encrypt(&ada).await;
@@ -70,7 +70,7 @@ async fn without_a_proof_key_any_proof_will_do(database: Fresh) {
     assert_eq!(standing(&ada, &joining.id).await, 1);
 }
 
-async fn the_first_proof_key_stays_and_locks_the_copy(database: Fresh) {
+async fn the_first_proof_key_stays_and_locks_the_copy(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     encrypt(&ada).await;
@@ -94,7 +94,7 @@ async fn the_first_proof_key_stays_and_locks_the_copy(database: Fresh) {
     assert_eq!(locked.refusal(), (409, "recovery_key_locked"));
 }
 
-async fn without_a_copy_there_is_nothing_to_recover(database: Fresh) {
+async fn without_a_copy_there_is_nothing_to_recover(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, first) = (app.signed_in().await, Machine::new());
     let session = first.asks(&ada).await;
@@ -113,7 +113,7 @@ async fn without_a_copy_there_is_nothing_to_recover(database: Fresh) {
     }
 }
 
-async fn an_active_device_recovers_by_keeping_its_own_key(database: Fresh) {
+async fn an_active_device_recovers_by_keeping_its_own_key(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;

@@ -1,6 +1,6 @@
 //! The pages in a browser.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use crate::browser::{Browser, DOWN, ENTER, TAB};
@@ -42,7 +42,7 @@ fn address(app: &TestApp, path: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_set_up_page_needs_neither_mouse_nor_a_wide_window() {
-    let app = Setting::on(Fresh::sqlite()).licensed(None).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).licensed(None).start().await;
     let browser = Browser::start("en").await;
     browser.resize(320, 640).await;
 
@@ -68,7 +68,7 @@ async fn the_set_up_page_needs_neither_mouse_nor_a_wide_window() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_is_made_in_german_with_the_keyboard_alone() {
     let rules = ("LocalAuth__RequireBusinessDeclaration", "true");
-    let app = Setting::on(Fresh::sqlite()).with(rules.0, rules.1).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with(rules.0, rules.1).start().await;
     let browser = Browser::start("de-AT, de;q=0.9, en;q=0.5").await;
     browser.resize(320, 640).await;
 

@@ -1,7 +1,7 @@
 //! The pages that links in letters lead to.
 
 use pia_kernel::Language;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::{is_page, open, submit};
@@ -30,7 +30,7 @@ async fn page_of_link(app: &TestApp) -> String {
     first.header("location").unwrap_or_else(|| target(app, &link)).to_owned()
 }
 
-async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(database: Fresh) {
+async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(database: TestDatabase) {
     let setting = Setting::on(database).with_mail();
     let app = setting.with("LocalAuth__RequireEmailVerification", true).start().await;
     let ada = [("email", ADA), ("password", PASSWORD)];
@@ -57,7 +57,7 @@ async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(datab
     assert_eq!(first.language, Some(Language::De), "the page's goes before the browser's");
 }
 
-async fn a_forgotten_password_is_replaced_on_the_pages(database: Fresh) {
+async fn a_forgotten_password_is_replaced_on_the_pages(database: TestDatabase) {
     let app = Setting::on(database).with_mail().start().await;
     let ada = app.sign_up(ADA).await;
     let asked = submit(&app, "/auth/forgot-password.html", &[("email", ADA)]).await;
@@ -89,7 +89,7 @@ async fn a_forgotten_password_is_replaced_on_the_pages(database: Fresh) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_link_to_confirm_an_address_is_asked_for_on_the_page() {
-    let setting = Setting::on(Fresh::sqlite()).with_mail();
+    let setting = Setting::on(TestDatabase::sqlite()).with_mail();
     let app = setting.with("LocalAuth__RequireEmailVerification", true).start().await;
     submit(&app, "/auth/register.html", &[("email", ADA), ("password", PASSWORD)]).await;
 

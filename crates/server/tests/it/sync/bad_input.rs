@@ -1,6 +1,6 @@
 //! Tests of input that no device sends.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{NOTHING, id, moved, pull, pull_with, todo, todos};
@@ -9,7 +9,7 @@ use crate::harness::Setting;
 
 on_both_databases!(a_malformed_push_stores_nothing_and_is_told_its_faults);
 
-async fn a_malformed_push_stores_nothing_and_is_told_its_faults(database: Fresh) {
+async fn a_malformed_push_stores_nothing_and_is_told_its_faults(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let with = |key: &str, value: Value| {

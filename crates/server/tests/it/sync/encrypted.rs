@@ -1,6 +1,6 @@
 //! Accounts that are end-to-end encrypted.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{NOTHING, id, moved, pull, push, todo, todos};
@@ -33,7 +33,9 @@ fn blobs(number: u128, payload: &str, wrapped: &str) -> Value {
     item
 }
 
-async fn an_encrypted_item_takes_the_plain_ones_place_and_keeps_nothing_of_it(database: Fresh) {
+async fn an_encrypted_item_takes_the_plain_ones_place_and_keeps_nothing_of_it(
+    database: TestDatabase,
+) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "plain")])).await;
@@ -47,7 +49,7 @@ async fn an_encrypted_item_takes_the_plain_ones_place_and_keeps_nothing_of_it(da
     assert!(kept.get("title").is_none(), "{kept}");
 }
 
-async fn what_no_device_could_decrypt_is_refused_alone(database: Fresh) {
+async fn what_no_device_could_decrypt_is_refused_alone(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     encrypt(&ada).await;
@@ -67,7 +69,7 @@ async fn what_no_device_could_decrypt_is_refused_alone(database: Fresh) {
     assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1)]);
 }
 
-async fn what_comes_encrypted_after_a_reset_is_refused_alone(database: Fresh) {
+async fn what_comes_encrypted_after_a_reset_is_refused_alone(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, unaware) = app.two_devices().await;
     encrypt(&ada).await;
@@ -83,7 +85,7 @@ async fn what_comes_encrypted_after_a_reset_is_refused_alone(database: Fresh) {
     assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(2)]);
 }
 
-async fn nothing_that_is_pushed_stands_in_the_database_in_plain(database: Fresh) {
+async fn nothing_that_is_pushed_stands_in_the_database_in_plain(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let provider =

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::Notify;
@@ -21,7 +21,9 @@ const PUSHES: u128 = 60;
 const THINGS: u128 = 40;
 const ANSWERED: usize = 5;
 
-async fn a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent(database: Fresh) {
+async fn a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent(
+    database: TestDatabase,
+) {
     let call = Call::new()
         .licensed()
         .with("RateLimits__Sync", "1000000")

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{NOTHING, cursor, id, moved, pull, pull_with, push, todo, todos};
@@ -29,7 +29,7 @@ async fn conditional(client: &Client, since: &str, tag: &str) -> Answer {
     client.send("GET", &path, &[("if-none-match", tag)], b"").await
 }
 
-async fn a_new_account_is_given_the_catalogue_and_nothing_else(database: Fresh) {
+async fn a_new_account_is_given_the_catalogue_and_nothing_else(database: TestDatabase) {
     let app = Setting::on(database).start().await;
 
     let pulled = pull(&app.signed_in().await, NOTHING).await;
@@ -46,7 +46,7 @@ async fn a_new_account_is_given_the_catalogue_and_nothing_else(database: Fresh) 
     assert!(cursor(&pulled).ends_with('Z'));
 }
 
-async fn what_one_device_pushes_the_other_pulls_once(database: Fresh) {
+async fn what_one_device_pushes_the_other_pulls_once(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, other) = app.two_devices().await;
     let before = pull(&other, NOTHING).await;
@@ -63,7 +63,7 @@ async fn what_one_device_pushes_the_other_pulls_once(database: Fresh) {
     assert_eq!(cursor(&second), cursor(&first));
 }
 
-async fn an_answer_that_would_be_the_same_is_304_in_one_statement(database: Fresh) {
+async fn an_answer_that_would_be_the_same_is_304_in_one_statement(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "one")])).await;
@@ -91,7 +91,7 @@ async fn an_answer_that_would_be_the_same_is_304_in_one_statement(database: Fres
     assert_eq!(conditional(&ada, &since, &tag).await.status, 200);
 }
 
-async fn pages_bring_everything_once_however_small_they_are(database: Fresh) {
+async fn pages_bring_everything_once_however_small_they_are(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let session = |it: u128| json!({ "id": id(1000 + it), "createdAt": "2026-03-01T10:00:00Z" });
@@ -120,7 +120,7 @@ async fn pages_bring_everything_once_however_small_they_are(database: Fresh) {
     assert_eq!(pages, 6);
 }
 
-async fn a_long_answer_is_whole_and_as_long_as_it_says_also_packed(database: Fresh) {
+async fn a_long_answer_is_whole_and_as_long_as_it_says_also_packed(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let title = "x".repeat(1_000);
@@ -151,7 +151,7 @@ async fn a_long_answer_is_whole_and_as_long_as_it_says_also_packed(database: Fre
     assert_eq!(unpacked, whole.bytes);
 }
 
-async fn a_cursor_from_the_future_is_answered_with_the_watermark(database: Fresh) {
+async fn a_cursor_from_the_future_is_answered_with_the_watermark(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let pushed = push(&ada, &todos(&[todo(1, 1, "one")])).await;
@@ -162,7 +162,7 @@ async fn a_cursor_from_the_future_is_answered_with_the_watermark(database: Fresh
     assert_eq!((moved(&pulled), &pulled["hasMore"]), ((vec![], vec![]), &json!(false)));
 }
 
-async fn the_catalogue_comes_unless_the_device_has_it(database: Fresh) {
+async fn the_catalogue_comes_unless_the_device_has_it(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, eve) = (app.signed_in().await, app.signed_in().await);
     let version = pull(&ada, NOTHING).await["catalogVersion"].clone();
@@ -188,7 +188,7 @@ async fn the_catalogue_comes_unless_the_device_has_it(database: Fresh) {
     assert_eq!(enabled(&pull(&eve, NOTHING).await), [Value::Null, Value::Null, Value::Null]);
 }
 
-async fn what_one_person_pushes_nobody_else_pulls(database: Fresh) {
+async fn what_one_person_pushes_nobody_else_pulls(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, eve) = (app.signed_in().await, app.signed_in().await);
     push(&ada, &todos(&[todo(1, 1, "hers")])).await;
@@ -201,7 +201,7 @@ async fn what_one_person_pushes_nobody_else_pulls(database: Fresh) {
     assert_eq!(moved(&pull(&eve, NOTHING).await), (vec![], vec![id(1)]));
 }
 
-async fn times_and_unknown_keys_come_back_as_they_were(database: Fresh) {
+async fn times_and_unknown_keys_come_back_as_they_were(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let persona = json!({

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{NOTHING, cursor, id, moved, pull, pull_with, push, todo, todos};
@@ -28,7 +28,7 @@ fn gzip(body: &Value) -> Vec<u8> {
     gzip.finish().expect("compressed")
 }
 
-async fn the_later_change_wins_and_the_loser_is_told_and_given_it_again(database: Fresh) {
+async fn the_later_change_wins_and_the_loser_is_told_and_given_it_again(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (one, other) = app.two_devices().await;
     push(&one, &todos(&[todo(1, 9, "late")])).await;
@@ -48,7 +48,7 @@ async fn the_later_change_wins_and_the_loser_is_told_and_given_it_again(database
     assert_eq!(pull(&one, &seen).await["todos"]["upserted"][0]["title"], "later");
 }
 
-async fn where_the_server_wins_what_was_not_seen_is_not_changed(database: Fresh) {
+async fn where_the_server_wins_what_was_not_seen_is_not_changed(database: TestDatabase) {
     let app = Setting::on(database).with("Sync__ConflictStrategy", "server-wins").start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "first")])).await;
@@ -63,7 +63,7 @@ async fn where_the_server_wins_what_was_not_seen_is_not_changed(database: Fresh)
     assert_eq!(pull(&ada, NOTHING).await["todos"]["upserted"][0]["title"], "seen");
 }
 
-async fn what_was_deleted_stays_deleted_for_those_who_repeat_it(database: Fresh) {
+async fn what_was_deleted_stays_deleted_for_those_who_repeat_it(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "x")])).await;
@@ -87,7 +87,7 @@ async fn what_was_deleted_stays_deleted_for_those_who_repeat_it(database: Fresh)
     assert_eq!(moved(&pull(&ada, NOTHING).await), (vec![id(1)], vec![]));
 }
 
-async fn an_item_without_an_id_is_given_one_and_a_replay_makes_no_second(database: Fresh) {
+async fn an_item_without_an_id_is_given_one_and_a_replay_makes_no_second(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let memory = json!({ "label": "x", "data": "{}", "updatedAt": "2026-03-01T10:00:00Z" });
@@ -102,7 +102,7 @@ async fn an_item_without_an_id_is_given_one_and_a_replay_makes_no_second(databas
     assert_eq!(moved(&pull(&ada, NOTHING).await).0, [assigned["id"].as_str().expect("an id")]);
 }
 
-async fn beyond_a_quota_nothing_of_a_push_is_kept(database: Fresh) {
+async fn beyond_a_quota_nothing_of_a_push_is_kept(database: TestDatabase) {
     let app = Setting::on(database).with("Sync__MaxTodos", 2).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "x")])).await;
@@ -118,7 +118,7 @@ async fn beyond_a_quota_nothing_of_a_push_is_kept(database: Fresh) {
     push(&ada, &todos(&[todo(2, 1, "x")])).await;
 }
 
-async fn what_is_refused_for_itself_does_not_stop_the_rest(database: Fresh) {
+async fn what_is_refused_for_itself_does_not_stop_the_rest(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let persona =
@@ -144,7 +144,7 @@ async fn what_is_refused_for_itself_does_not_stop_the_rest(database: Fresh) {
     assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1)]);
 }
 
-async fn a_compressed_push_is_read_with_and_without_its_header(database: Fresh) {
+async fn a_compressed_push_is_read_with_and_without_its_header(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let json = ("content-type", "application/json; charset=utf-8");
@@ -158,7 +158,9 @@ async fn a_compressed_push_is_read_with_and_without_its_header(database: Fresh) 
     assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1), id(2)]);
 }
 
-async fn the_march_generation_says_everything_each_time_and_brings_nothing_back(database: Fresh) {
+async fn the_march_generation_says_everything_each_time_and_brings_nothing_back(
+    database: TestDatabase,
+) {
     let app = Setting::on(database).start().await;
     let (march, new) = app.two_devices().await;
     let everything = json!({

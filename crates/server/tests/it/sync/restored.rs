@@ -5,7 +5,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::Timestamp;
 use pia_storage::schema::{ledgers, sync_items};
 use pia_storage::{Database, DbError, DbInstant, in_tx};
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{NOTHING, cursor, id, moved, pull, pull_with, push, todo, todos};
@@ -42,7 +42,7 @@ fn written_now(number: u128) -> Value {
     todo
 }
 
-async fn devices_bring_back_what_a_restored_server_lacks(database: Fresh) {
+async fn devices_bring_back_what_a_restored_server_lacks(database: TestDatabase) {
     let db = database.connect().await;
     let app = Setting::on(database).start().await;
     let (one, other) = app.two_devices().await;
@@ -73,7 +73,7 @@ async fn sign_in(app: &TestApp, email: &str) -> Client {
     app.stranger().with_tokens(&envelope.body)
 }
 
-async fn who_comes_after_another_has_written_brings_its_own_back_too(database: Fresh) {
+async fn who_comes_after_another_has_written_brings_its_own_back_too(database: TestDatabase) {
     let db = database.connect().await;
     let lost = Setting::on(database).start().await;
     let (email, todos_of) = ("ada@example.org", |it: &Value| todos(std::slice::from_ref(it)));

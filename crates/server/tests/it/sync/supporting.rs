@@ -1,6 +1,6 @@
 //! Tests of support requests, and of a reset.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{NOTHING, cursor, id, moved, pull, push, todo, todos};
@@ -23,7 +23,7 @@ fn of_todos(list: &Value) -> Value {
     channels.into_iter().find(|it| it["entity"] == "todos").expect("todos").clone()
 }
 
-async fn how_the_data_stands_is_told(database: Fresh) {
+async fn how_the_data_stands_is_told(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, eve) = (app.signed_in().await, app.signed_in().await);
     push(&ada, &todos(&[todo(1, 1, "secret"), todo(2, 1, "secret")])).await;
@@ -55,7 +55,7 @@ async fn how_the_data_stands_is_told(database: Fresh) {
     assert!(!debug.text().contains("secret"), "{}", debug.text());
 }
 
-async fn nobody_stores_more_bytes_than_the_quota(database: Fresh) {
+async fn nobody_stores_more_bytes_than_the_quota(database: TestDatabase) {
     const LIMIT: u64 = 32 << 20;
     let app = Setting::on(database).with("Sync__MaxStorage", "32MiB").start().await;
     let ada = app.signed_in().await;
@@ -90,7 +90,7 @@ async fn nobody_stores_more_bytes_than_the_quota(database: Fresh) {
     assert_eq!(chats::put(&ada, &long(3)).await.status, 201);
 }
 
-async fn what_was_done_is_paged(database: Fresh) {
+async fn what_was_done_is_paged(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     for number in 0..5 {
@@ -111,7 +111,7 @@ async fn what_was_done_is_paged(database: Fresh) {
     assert_eq!(ada.get("/api/sync/events?limit=0").await.refusal().0, 400);
 }
 
-async fn a_reset_takes_everything_away_and_keeps_the_highest_stamp(database: Fresh) {
+async fn a_reset_takes_everything_away_and_keeps_the_highest_stamp(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, eve) = (app.signed_in().await, app.signed_in().await);
     push(&ada, &todos(&[todo(1, 1, "x")])).await;

@@ -22,9 +22,13 @@ pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, Upstrea
         Some(_) => it.tokens,
         None => it.tokens.min(longest),
     });
-    let choice = Choice::from_members(&members);
-    let mut thinking =
-        Thinking::for_request(&target.model, call.effort, max_tokens, conversation.in_mid_turn);
+    let choice = ToolChoice::from_members(&members);
+    let mut thinking = Thinking::for_request(
+        &target.model,
+        call.effort,
+        max_tokens,
+        conversation.ends_with_tool_results,
+    );
     if choice.is_forced() {
         // Who must call a tool cannot think about it.
         thinking = Thinking::Unsaid;
@@ -38,13 +42,13 @@ pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, Upstrea
     request.text(r#","messages":"#);
     conversation.write(&mut request);
     tools(&members, &conversation, choice, target.web_search, &mut request);
-    say_how(&members, thinking, &mut request);
+    write_parameters(&members, thinking, &mut request);
     request.text(if streamed { r#","stream":true}"# } else { "}" });
     Ok(request.into_pieces())
 }
 
 /// Tool that must be called.
-enum Choice {
+enum ToolChoice {
     Unsaid,
     Auto,
     Any,
@@ -52,7 +56,7 @@ enum Choice {
     Tool(String),
 }
 
-impl Choice {
+impl ToolChoice {
     fn from_members(members: &Members) -> Self {
         let Some(choice) = members.get("tool_choice") else { return Self::Unsaid };
         match choice.string().as_deref() {
@@ -88,7 +92,7 @@ impl Choice {
 fn tools(
     members: &Members,
     conversation: &Conversation,
-    mut choice: Choice,
+    mut choice: ToolChoice,
     web_search: bool,
     request: &mut Writer,
 ) {
@@ -102,7 +106,7 @@ fn tools(
     } else if tools.is_empty() {
         // A conversation with calls must say which tools there were.
         tools.extend(conversation.called.iter().map(|it| past(it)));
-        choice = Choice::None;
+        choice = ToolChoice::None;
     }
     if tools.is_empty() {
         return;
@@ -135,7 +139,7 @@ fn past(name: &str) -> Rope {
 }
 
 /// Adds the caller's other parameters of the answer.
-fn say_how(members: &Members, thinking: Thinking, request: &mut Writer) {
+fn write_parameters(members: &Members, thinking: Thinking, request: &mut Writer) {
     if thinking == Thinking::Unsaid {
         // Newer models take but one of the two.
         if let Some(temperature) = members.get("temperature").and_then(Rope::parse::<f64>) {

@@ -44,7 +44,7 @@ impl Translate for Stream {
     fn event(&mut self, json: &Bytes, first: bool, said: &mut TranslatedFrames) {
         let Ok(event) = serde_json::from_slice::<Value>(json) else {
             // Whoever reads on finds that it is broken.
-            return said.as_it_is(json);
+            return said.push_unchanged(json);
         };
         let number = event.get("index").and_then(Value::as_u64).unwrap_or_default();
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
@@ -80,7 +80,7 @@ impl Stream {
         text("model").unwrap_or_default().clone_into(&mut self.model);
         self.created = now();
         self.tokens.add_usage(message.and_then(|it| it.get("usage")));
-        self.say(&json!({ "role": "assistant", "content": "" }), said);
+        self.push_delta(&json!({ "role": "assistant", "content": "" }), said);
     }
 
     fn begin_block(&mut self, number: u64, block: Option<&Value>, said: &mut TranslatedFrames) {
@@ -88,7 +88,7 @@ impl Stream {
         let begun = match of("type").unwrap_or_default() {
             "text" => {
                 if let Some(text) = of("text").filter(|it| !it.is_empty()) {
-                    self.say(&json!({ "content": text }), said);
+                    self.push_delta(&json!({ "content": text }), said);
                 }
                 Block::Text { cited: String::new() }
             }
@@ -121,12 +121,12 @@ impl Stream {
                     cited.extend(link(&mut self.links, citation));
                 }
                 if let Some(text) = words("text") {
-                    return self.say(&json!({ "content": text }), said);
+                    return self.push_delta(&json!({ "content": text }), said);
                 }
             }
             Some(Block::Thinking) => {
                 if let Some(thought) = words("thinking") {
-                    return self.say(&json!({ "reasoning_content": thought }), said);
+                    return self.push_delta(&json!({ "reasoning_content": thought }), said);
                 }
             }
             Some(Block::Call { number, has_arguments }) => {
@@ -144,7 +144,7 @@ impl Stream {
     fn end_block(&mut self, number: u64, said: &mut TranslatedFrames) {
         match self.blocks.remove(&number) {
             Some(Block::Text { cited }) if !cited.is_empty() => {
-                self.say(&json!({ "content": cited }), said);
+                self.push_delta(&json!({ "content": cited }), said);
             }
             // A call of a tool that takes nothing is one with an empty object.
             Some(Block::Call { number, has_arguments: false }) => {
@@ -160,23 +160,23 @@ impl Stream {
             "delta": {},
             "finish_reason": self.finish_reason.unwrap_or("stop"),
         }]);
-        said.look(&self.chunk(&choices));
+        said.push_parsed(&self.chunk(&choices));
         let mut usage = self.chunk(&json!([]));
         if let Some(members) = usage.as_object_mut() {
             members.insert("usage".to_owned(), self.tokens.json());
         }
-        said.look(&usage);
+        said.push_parsed(&usage);
         said.frames.push_back(Frame::Done);
         self.finished = true;
     }
 
-    fn say(&self, delta: &Value, said: &mut TranslatedFrames) {
+    fn push_delta(&self, delta: &Value, said: &mut TranslatedFrames) {
         let chunk = self.chunk(&json!([{ "index": 0, "delta": delta }]));
         said.plain(chunk.to_string().as_bytes());
     }
 
     fn call(&self, call: &Value, said: &mut TranslatedFrames) {
-        said.look(&self.chunk(&json!([{ "index": 0, "delta": { "tool_calls": [call] } }])));
+        said.push_parsed(&self.chunk(&json!([{ "index": 0, "delta": { "tool_calls": [call] } }])));
     }
 
     fn chunk(&self, choices: &Value) -> Value {

@@ -8,7 +8,7 @@ const MIN_THINKING_TOKENS: i64 = 1024;
 /// Models that think for so many tokens, and know no efforts: those up to 4.5.
 const BY_BUDGET: [&str; 7] = ["-3-7-", "-4-0", "-4-1", "-4-5", "-4-2", "claude-3", "claude-2"];
 /// Of these, those that do not think at all.
-const THOUGHTLESS: [&str; 5] =
+const NON_THINKING_MODELS: [&str; 5] =
     ["claude-2", "claude-3-5-", "claude-3-opus", "claude-3-sonnet", "claude-3-haiku"];
 
 /// Returns the number of tokens an answer may have if nobody says: no more than
@@ -17,7 +17,7 @@ pub(super) fn longest(model: &str) -> i64 {
     if model.contains("claude-3-5-") {
         return 8192;
     }
-    if THOUGHTLESS.iter().any(|it| model.contains(it)) { 4096 } else { 32_000 }
+    if NON_THINKING_MODELS.iter().any(|it| model.contains(it)) { 4096 } else { 32_000 }
 }
 
 /// The thinking that is asked for.
@@ -44,11 +44,11 @@ impl Thinking {
         let Some(effort) = effort.filter(|it| *it != ReasoningEffort::None) else {
             return Self::Unsaid;
         };
-        if THOUGHTLESS.iter().any(|it| model.contains(it)) {
+        if NON_THINKING_MODELS.iter().any(|it| model.contains(it)) {
             return Self::Unsaid;
         }
         if !BY_BUDGET.iter().any(|it| model.contains(it)) {
-            return Self::Adaptive(named(effort, model));
+            return Self::Adaptive(effort_name(effort, model));
         }
         // What is thought counts as output, and something must be left to say.
         let budget = budget(effort).min(max_tokens / 2);
@@ -70,7 +70,7 @@ fn budget(effort: ReasoningEffort) -> i64 {
     }
 }
 
-fn named(effort: ReasoningEffort, model: &str) -> &'static str {
+fn effort_name(effort: ReasoningEffort, model: &str) -> &'static str {
     match effort {
         ReasoningEffort::None | ReasoningEffort::Minimal | ReasoningEffort::Low => "low",
         ReasoningEffort::Medium => "medium",

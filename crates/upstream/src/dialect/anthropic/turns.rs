@@ -22,7 +22,7 @@ pub(super) struct Conversation {
     /// The tools that were called in it.
     pub(super) called: BTreeSet<String>,
     /// True if the last thing in it is what tools answered.
-    pub(super) in_mid_turn: bool,
+    pub(super) ends_with_tool_results: bool,
 }
 
 #[derive(Debug)]
@@ -71,21 +71,21 @@ impl Conversation {
                 for call in calls.iter().flatten() {
                     blocks.extend(self.tool_use(call));
                 }
-                self.in_mid_turn = false;
-                self.say(Role::Assistant, blocks);
+                self.ends_with_tool_results = false;
+                self.push_turn(Role::Assistant, blocks);
             }
             Some("tool" | "function") => {
-                self.in_mid_turn = true;
-                self.say(Role::User, vec![tool_result(message)]);
+                self.ends_with_tool_results = true;
+                self.push_turn(Role::User, vec![tool_result(message)]);
             }
             _ => {
-                self.in_mid_turn = false;
-                self.say(Role::User, blocks(content));
+                self.ends_with_tool_results = false;
+                self.push_turn(Role::User, blocks(content));
             }
         }
     }
 
-    fn say(&mut self, role: Role, blocks: Vec<Rope>) {
+    fn push_turn(&mut self, role: Role, blocks: Vec<Rope>) {
         match self.turns.last_mut() {
             _ if blocks.is_empty() => {}
             Some(last) if last.role == role => last.blocks.extend(blocks),

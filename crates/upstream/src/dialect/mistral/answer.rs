@@ -6,24 +6,24 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::WEB_SEARCH;
-use crate::dialect::Search;
+use crate::dialect::SearchMode;
 use crate::dialect::links::Links;
 use crate::dialect::reply::{Translate, TranslatedFrames};
 
 /// A stream.
 #[derive(Debug)]
-pub(in crate::dialect) struct Stream(Reader);
+pub(in crate::dialect) struct Stream(MessageNormalizer);
 
 impl Stream {
-    pub(in crate::dialect) fn new(search: Search) -> Self {
-        Self(Reader::new(search))
+    pub(in crate::dialect) fn new(search: SearchMode) -> Self {
+        Self(MessageNormalizer::new(search))
     }
 }
 
 impl Translate for Stream {
     fn event(&mut self, json: &Bytes, first: bool, said: &mut TranslatedFrames) {
         let Ok(mut event) = serde_json::from_slice::<Value>(json) else {
-            return said.as_it_is(json);
+            return said.push_unchanged(json);
         };
         if event.get("choices").is_none() {
             return said.plain(json);
@@ -33,20 +33,20 @@ impl Translate for Stream {
         let mut silent = true;
         let choices = event.get_mut("choices").and_then(Value::as_array_mut);
         for choice in choices.into_iter().flatten().filter_map(Value::as_object_mut) {
-            match end_of(choice) {
-                End::Error => return said.error(Some(502), &failure(), first),
-                End::Reason => worth = true,
-                End::Open => {}
+            match normalize_finish_reason(choice) {
+                FinishKind::Error => return said.error(Some(502), &failure(), first),
+                FinishKind::Reason => worth = true,
+                FinishKind::Open => {}
             }
             if let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) {
-                self.0.put_right(delta);
+                self.0.normalize_message(delta);
                 worth |= delta.contains_key("tool_calls");
                 silent &= delta.is_empty();
             }
         }
         let json = Bytes::from(event.to_string());
         match (worth, silent) {
-            (true, _) => said.as_it_is(&json),
+            (true, _) => said.push_unchanged(&json),
             (false, true) => said.frames.push_back(pia_assistant::Frame::Alive),
             (false, false) => said.plain(&json),
         }
@@ -54,12 +54,12 @@ impl Translate for Stream {
 }
 
 /// A whole answer.
-pub(in crate::dialect) fn whole(answer: Bytes, search: Search) -> Bytes {
+pub(in crate::dialect) fn mistral_full_response(answer: Bytes, search: SearchMode) -> Bytes {
     let Ok(mut read) = serde_json::from_slice::<Value>(&answer) else { return answer };
     let choices = read.get_mut("choices").and_then(Value::as_array_mut);
     let mut failed = false;
     for choice in choices.into_iter().flatten().filter_map(Value::as_object_mut) {
-        failed |= matches!(end_of(choice), End::Error);
+        failed |= matches!(normalize_finish_reason(choice), FinishKind::Error);
         let several = choice.remove("messages");
         let one = choice.remove("message");
         let messages = match several {
@@ -78,13 +78,13 @@ pub(in crate::dialect) fn whole(answer: Bytes, search: Search) -> Bytes {
 
 /// One message of all that Mistral says in an answer: its own tools speak in
 /// between, and are not for the caller.
-fn merge_messages(messages: Vec<Value>, search: Search) -> Option<Value> {
-    let mut reader = Reader::new(search);
+fn merge_messages(messages: Vec<Value>, search: SearchMode) -> Option<Value> {
+    let mut reader = MessageNormalizer::new(search);
     let mut whole: Option<Map<String, Value>> = None;
     for (number, message) in messages.into_iter().enumerate() {
         let Value::Object(mut message) = message else { continue };
         message.entry("index").or_insert_with(|| number.into());
-        reader.put_right(&mut message);
+        reader.normalize_message(&mut message);
         if message.is_empty() {
             continue;
         }
@@ -103,22 +103,22 @@ fn merge_messages(messages: Vec<Value>, search: Search) -> Option<Value> {
     whole.map(Value::Object)
 }
 
-enum End {
+enum FinishKind {
     Open,
     Reason,
     Error,
 }
 
 /// Reads the reason for the end, and gives it the name that all know.
-fn end_of(choice: &mut Map<String, Value>) -> End {
+fn normalize_finish_reason(choice: &mut Map<String, Value>) -> FinishKind {
     match choice.get("finish_reason").and_then(Value::as_str) {
-        None | Some("") => End::Open,
-        Some("error") => End::Error,
+        None | Some("") => FinishKind::Open,
+        Some("error") => FinishKind::Error,
         Some("model_length") => {
             choice.insert("finish_reason".to_owned(), "length".into());
-            End::Reason
+            FinishKind::Reason
         }
-        Some(_) => End::Reason,
+        Some(_) => FinishKind::Reason,
     }
 }
 
@@ -128,8 +128,8 @@ fn failure() -> Value {
 
 /// State of the conversation so far.
 #[derive(Debug)]
-struct Reader {
-    search: Search,
+struct MessageNormalizer {
+    search: SearchMode,
     links: Links,
     /// The messages of Mistral's own tools.
     of_tools: BTreeSet<u64>,
@@ -137,15 +137,15 @@ struct Reader {
     calls: BTreeSet<(u64, u64)>,
 }
 
-impl Reader {
-    fn new(search: Search) -> Self {
+impl MessageNormalizer {
+    fn new(search: SearchMode) -> Self {
         let links = Links::default();
         Self { search, links, of_tools: BTreeSet::new(), calls: BTreeSet::new() }
     }
 
     /// Takes out of a message what is not for the caller; nothing is left of
     /// one by a tool.
-    fn put_right(&mut self, message: &mut Map<String, Value>) {
+    fn normalize_message(&mut self, message: &mut Map<String, Value>) {
         let number = message.remove("index").and_then(|it| it.as_u64()).unwrap_or_default();
         message.remove("metadata");
         if message.get("role").is_some_and(|it| it == "tool") {
@@ -156,7 +156,7 @@ impl Reader {
             return;
         }
         message.remove("tool_call_id");
-        self.put_calls_right(number, message);
+        self.normalize_tool_calls(number, message);
         if let Some(Value::Array(chunks)) = message.get("content") {
             let (text, thinking) = self.texts(chunks);
             message.insert("content".to_owned(), text.into());
@@ -166,7 +166,7 @@ impl Reader {
         }
     }
 
-    fn put_calls_right(&mut self, number: u64, message: &mut Map<String, Value>) {
+    fn normalize_tool_calls(&mut self, number: u64, message: &mut Map<String, Value>) {
         let Some(Value::Array(calls)) = message.get_mut("tool_calls") else {
             message.remove("tool_calls");
             return;
@@ -174,7 +174,7 @@ impl Reader {
         calls.retain(|call| {
             let place = (number, call.get("index").and_then(Value::as_u64).unwrap_or_default());
             match call.pointer("/function/name").and_then(Value::as_str) {
-                Some(WEB_SEARCH) if self.search == Search::On => {
+                Some(WEB_SEARCH) if self.search == SearchMode::On => {
                     self.calls.insert(place);
                 }
                 Some(name) if !name.is_empty() => {

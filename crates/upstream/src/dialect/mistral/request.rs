@@ -6,8 +6,8 @@ use bytes::Bytes;
 use pia_assistant::{CapName, ChatCall, UpstreamError};
 
 use super::WEB_SEARCH;
-use crate::dialect::Search;
-use crate::dialect::ending::Ending;
+use crate::dialect::SearchMode;
+use crate::dialect::ending::BodySuffix;
 use crate::dialect::reply::unreadable;
 use crate::json_rope::{Members, Rope, Writer, quoted};
 
@@ -22,13 +22,16 @@ const KNOWN: [&str; 6] = [
     "reasoning_effort",
 ];
 /// Parameters that a model takes, and an agent has of its own.
-const OF_MODELS: [&str; 2] = ["temperature", "top_p"];
+const MODEL_PARAMETERS: [&str; 2] = ["temperature", "top_p"];
 
 /// Length of the id of a tool call.
-const ID: usize = 9;
+const TOOL_CALL_ID_LEN: usize = 9;
 
 /// The body, and whether Mistral is to search the web.
-pub(super) fn body(call: ChatCall, streamed: bool) -> Result<(Vec<Bytes>, Search), UpstreamError> {
+pub(super) fn body(
+    call: ChatCall,
+    streamed: bool,
+) -> Result<(Vec<Bytes>, SearchMode), UpstreamError> {
     let target = &call.target;
     let members = Rope::from(call.body).members().ok_or_else(unreadable)?;
     let messages = members.get("messages").and_then(Rope::elements).ok_or_else(unreadable)?;
@@ -36,17 +39,17 @@ pub(super) fn body(call: ChatCall, streamed: bool) -> Result<(Vec<Bytes>, Search
     let mut request = Writer::default();
     request.text(r#"{"messages":["#).list(&messages).text("]");
     for (key, value) in members.iter() {
-        if KNOWN.contains(&key) || (OF_MODELS.contains(&key) && target.agent.is_none()) {
+        if KNOWN.contains(&key) || (MODEL_PARAMETERS.contains(&key) && target.agent.is_none()) {
             request.text(",").quoted(key).text(":").rope(value);
         }
     }
     if let Some(seed) = members.get("seed") {
         request.text(r#","random_seed":"#).rope(seed);
     }
-    let search = tools(&members, Search::for_target(target), &mut request);
+    let search = tools(&members, SearchMode::for_target(target), &mut request);
     let ending = match &target.agent {
-        Some(agent) => Ending::default().member("agent_id", &quoted(agent)),
-        None => Ending::model(&target.model),
+        Some(agent) => BodySuffix::default().member("agent_id", &quoted(agent)),
+        None => BodySuffix::model(&target.model),
     };
     let ending = ending.cap_as(call.max_output, CapName::MaxTokens).effort(call.effort);
     // It tells its usage unasked.
@@ -56,12 +59,12 @@ pub(super) fn body(call: ChatCall, streamed: bool) -> Result<(Vec<Bytes>, Search
 
 /// Writes the tools. One of the caller's that is called as Mistral's own goes
 /// before that.
-fn tools(members: &Members, wanted: Search, request: &mut Writer) -> Search {
+fn tools(members: &Members, wanted: SearchMode, request: &mut Writer) -> SearchMode {
     let mut tools = members.get("tools").and_then(Rope::elements).unwrap_or_default();
     let own = tools.len();
     let taken = tools.iter().any(|it| name_of(it).as_deref() == Some(WEB_SEARCH));
-    let search = if taken { Search::Off } else { wanted };
-    if search == Search::On {
+    let search = if taken { SearchMode::Off } else { wanted };
+    if search == SearchMode::On {
         tools.push(Rope::from(r#"{"type":"web_search"}"#));
     }
     if !tools.is_empty() {
@@ -85,9 +88,9 @@ fn name_of(tool: &Rope) -> Option<String> {
 fn message(message: &Rope) -> Rope {
     let Some(members) = message.members() else { return message.clone() };
     let developer = members.string("role").as_deref() == Some("developer");
-    let answers = members.string("tool_call_id").filter(|it| !fits(it));
+    let answers = members.string("tool_call_id").filter(|it| !is_valid_id(it));
     let calls = members.get("tool_calls").and_then(Rope::elements).unwrap_or_default();
-    let foreign = calls.iter().any(|it| id_of(it).is_some_and(|it| !fits(&it)));
+    let foreign = calls.iter().any(|it| id_of(it).is_some_and(|it| !is_valid_id(&it)));
     if !developer && !foreign && answers.is_none() {
         return message.clone();
     }
@@ -97,7 +100,7 @@ fn message(message: &Rope) -> Rope {
         written.text(before).quoted(key).text(":");
         match (key, &answers) {
             ("role", _) if developer => written.quoted("system"),
-            ("tool_call_id", Some(id)) => written.quoted(&fitting(id)),
+            ("tool_call_id", Some(id)) => written.quoted(&to_valid_id(id)),
             ("tool_calls", _) if foreign => {
                 let calls: Vec<Rope> = calls.iter().map(tool_call).collect();
                 written.text("[").list(&calls).text("]")
@@ -116,7 +119,7 @@ fn tool_call(call: &Rope) -> Rope {
     for (key, value) in members.iter() {
         written.text(before).quoted(key).text(":");
         match value.string().filter(|_| key == "id") {
-            Some(id) => written.quoted(&fitting(&id)),
+            Some(id) => written.quoted(&to_valid_id(&id)),
             None => written.rope(value),
         };
         before = ",";
@@ -128,21 +131,21 @@ fn id_of(call: &Rope) -> Option<String> {
     call.members()?.string("id")
 }
 
-fn fits(id: &str) -> bool {
-    id.len() == ID && id.bytes().all(|it| it.is_ascii_alphanumeric())
+fn is_valid_id(id: &str) -> bool {
+    id.len() == TOOL_CALL_ID_LEN && id.bytes().all(|it| it.is_ascii_alphanumeric())
 }
 
 /// An id that Mistral takes, the same for the same id: a conversation may have
 /// begun with another model, whose ids are longer.
-fn fitting(id: &str) -> String {
-    if fits(id) {
+fn to_valid_id(id: &str) -> String {
+    if is_valid_id(id) {
         return id.to_owned();
     }
     let mut hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    let mut fitting = String::with_capacity(ID);
-    for _ in 0..ID {
+    let mut fitting = String::with_capacity(TOOL_CALL_ID_LEN);
+    for _ in 0..TOOL_CALL_ID_LEN {
         let digit = u32::try_from(hash % 36).unwrap_or_default();
         fitting.extend(char::from_digit(digit, 36));
         hash /= 36;
@@ -156,11 +159,11 @@ mod tests {
 
     #[test]
     fn an_id_that_fits_stays_and_another_becomes_one_that_does() {
-        assert_eq!(fitting("D681PevKs"), "D681PevKs");
+        assert_eq!(to_valid_id("D681PevKs"), "D681PevKs");
         for id in ["call_abc", "toolu_01NRLabsLyVHZPKxbKvkfSMn", "", "D681PevK-"] {
-            assert!(fits(&fitting(id)), "{id}");
-            assert_eq!(fitting(id), fitting(id));
+            assert!(is_valid_id(&to_valid_id(id)), "{id}");
+            assert_eq!(to_valid_id(id), to_valid_id(id));
         }
-        assert_ne!(fitting("call_1"), fitting("call_2"));
+        assert_ne!(to_valid_id("call_1"), to_valid_id("call_2"));
     }
 }

@@ -20,7 +20,7 @@ fn openai_hears_the_callers_own_words() {
 
     assert_eq!(prepared.url, "https://models.example/v1/chat/completions");
     assert_eq!(prepared.headers["authorization"], "Bearer sk-secret");
-    assert_eq!(prepared.form, Form::Common);
+    assert_eq!(prepared.form, ResponseFormat::Common);
     let expected = json!({
         "messages": [], "temperature": 0.5, "seed": 7, "model": "m", "max_completion_tokens": 9,
         "reasoning_effort": "none", "stream": true, "stream_options": { "include_usage": true },
@@ -178,7 +178,7 @@ fn openai_searches_when_it_is_told_to() {
 
     let prepared = prepare(call(searching.clone(), &hello()), false).unwrap();
 
-    assert_eq!(prepared.form, Form::Cited);
+    assert_eq!(prepared.form, ResponseFormat::Cited);
     assert_eq!(sent(call(searching, &hello()), false)["web_search_options"], json!({}));
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::*;
 use crate::both::on_both_databases;
@@ -25,7 +25,7 @@ on_both_databases!(
     who_writes_meanwhile_is_answered_or_signed_out,
 );
 
-async fn who_leaves_is_gone_at_once(database: Fresh) {
+async fn who_leaves_is_gone_at_once(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let other = another_session(&app.stranger(), "ada@example.org").await;
@@ -53,7 +53,7 @@ async fn who_leaves_is_gone_at_once(database: Fresh) {
     );
 }
 
-async fn who_asks_again_is_told_that_it_is_done(database: Fresh) {
+async fn who_asks_again_is_told_that_it_is_done(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let other = another_session(&app.stranger(), "ada@example.org").await;
@@ -67,7 +67,7 @@ async fn who_asks_again_is_told_that_it_is_done(database: Fresh) {
     assert_eq!(ada.get(EXPORT).await.refusal(), (401, "unauthorized"));
 }
 
-async fn only_the_owner_of_a_live_session_may(database: Fresh) {
+async fn only_the_owner_of_a_live_session_may(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
@@ -91,7 +91,7 @@ async fn only_the_owner_of_a_live_session_may(database: Fresh) {
     assert_eq!(leave(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
 }
 
-async fn wrong_passwords_are_counted_with_wrong_proofs(database: Fresh) {
+async fn wrong_passwords_are_counted_with_wrong_proofs(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
@@ -109,7 +109,7 @@ async fn wrong_passwords_are_counted_with_wrong_proofs(database: Fresh) {
     assert_eq!(ada.get("/auth/me").await.status, 200);
 }
 
-async fn the_last_administrator_stays(database: Fresh) {
+async fn the_last_administrator_stays(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     execute(&app, "UPDATE accounts SET role = 'admin'").await;
@@ -121,7 +121,7 @@ async fn the_last_administrator_stays(database: Fresh) {
     assert_eq!(stays.refusal(), (409, "last_admin"));
 }
 
-async fn of_many_who_ask_at_once_all_are_told_that_it_is_done(database: Fresh) {
+async fn of_many_who_ask_at_once_all_are_told_that_it_is_done(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
@@ -132,7 +132,9 @@ async fn of_many_who_ask_at_once_all_are_told_that_it_is_done(database: Fresh) {
     assert_eq!((count(200), count(404)), (1, 5), "{told:?}");
 }
 
-async fn who_signs_in_beside_their_deletion_comes_in_or_is_refused_like_anybody(database: Fresh) {
+async fn who_signs_in_beside_their_deletion_comes_in_or_is_refused_like_anybody(
+    database: TestDatabase,
+) {
     let app = Setting::on(database).start().await;
     for round in 0..4 {
         let email = format!("ada{round}@example.org");
@@ -155,7 +157,7 @@ async fn who_signs_in_beside_their_deletion_comes_in_or_is_refused_like_anybody(
     }
 }
 
-async fn whom_a_provider_vouches_for_signs_in_again(database: Fresh) {
+async fn whom_a_provider_vouches_for_signs_in_again(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let stolen = app.sign_up("ada@example.org").await;
@@ -172,7 +174,7 @@ async fn whom_a_provider_vouches_for_signs_in_again(database: Fresh) {
     assert_eq!((answer.status, &answer.body), (200, &json!({ "deleted": true })));
 }
 
-async fn another_instance_knows_too(database: Fresh) {
+async fn another_instance_knows_too(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let beside = Setting::beside(&app).start().await;
     let ada = app.sign_up("ada@example.org").await;
@@ -223,7 +225,7 @@ async fn what_is_not_confirmed_correctly_deletes_nothing() {
     assert_eq!(ada.get("/auth/me").await.status, 200);
 }
 
-async fn who_writes_meanwhile_is_answered_or_signed_out(database: Fresh) {
+async fn who_writes_meanwhile_is_answered_or_signed_out(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let write = async || {

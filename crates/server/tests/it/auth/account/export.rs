@@ -9,7 +9,7 @@ use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::Terms;
 use pia_storage::{Database, DatabaseKind, DatabaseOptions, DatabaseTarget, DbError, on_conn};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use tokio::io::AsyncReadExt as _;
 use zip::ZipArchive;
 
@@ -46,7 +46,7 @@ async fn as_json(client: &Client) -> Answer {
     client.send("GET", EXPORT, &[("accept", "application/json")], b"").await
 }
 
-async fn who_only_looks_exports_nothing(database: Fresh) {
+async fn who_only_looks_exports_nothing(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
@@ -61,7 +61,7 @@ async fn who_only_looks_exports_nothing(database: Fresh) {
     assert_eq!(stranger.status, 401);
 }
 
-async fn an_export_is_an_archive_of_all_that_is_kept(database: Fresh) {
+async fn an_export_is_an_archive_of_all_that_is_kept(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("Ada@example.org").await;
     sign_in(&app.stranger(), "ada@example.org", "a wrong one").await;
@@ -97,7 +97,7 @@ async fn an_export_is_an_archive_of_all_that_is_kept(database: Fresh) {
     }
 }
 
-async fn json_is_the_same_as_one_document(database: Fresh) {
+async fn json_is_the_same_as_one_document(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
@@ -118,7 +118,7 @@ async fn json_is_the_same_as_one_document(database: Fresh) {
     assert_eq!(document.body["manifest"]["leftOut"], told["leftOut"]);
 }
 
-async fn an_export_tells_nothing_of_anybody_else(database: Fresh) {
+async fn an_export_tells_nothing_of_anybody_else(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
 
@@ -130,7 +130,7 @@ async fn an_export_tells_nothing_of_anybody_else(database: Fresh) {
     assert!(secrets.iter().all(|it| !hers.contains(it)), "{hers}");
 }
 
-async fn an_outage_half_way_cuts_the_connection(database: Fresh) {
+async fn an_outage_half_way_cuts_the_connection(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     execute(&app, "DROP TABLE ai_usage").await;
@@ -151,7 +151,7 @@ async fn an_outage_half_way_cuts_the_connection(database: Fresh) {
 async fn an_export_stays_open_when_little_else_is() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let (now, ends) = (clock.now(), Duration::from_hours(1));
-    let app = Setting::on(Fresh::sqlite())
+    let app = Setting::on(TestDatabase::sqlite())
         .at(Arc::<ManualClock>::clone(&clock))
         .with("LocalAuth__RequireBusinessDeclaration", true)
         .licensed(Some(Terms { expires_at: Some(now + ends), ..terms() }))

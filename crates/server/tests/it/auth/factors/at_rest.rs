@@ -65,7 +65,7 @@ fn holds(dump: &[u8], what: &[u8]) -> bool {
     dump.windows(what.len()).any(|it| it == what)
 }
 
-async fn neither_secret_nor_codes_nor_tokens_are_kept_in_plain(database: Fresh) {
+async fn neither_secret_nor_codes_nor_tokens_are_kept_in_plain(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let token = ada.challenge().await;
     let waiting = ada.app.sign_up("bob@example.org").await;
@@ -89,7 +89,7 @@ async fn neither_secret_nor_codes_nor_tokens_are_kept_in_plain(database: Fresh) 
     assert!(!holds(&dump, token.as_bytes()));
 }
 
-async fn a_secret_that_was_changed_or_moved_makes_no_codes(database: Fresh) {
+async fn a_secret_that_was_changed_or_moved_makes_no_codes(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let eve = ada.app.sign_up("eve@example.org").await;
     let begun = eve.post("/auth/mfa/totp/begin", &by_owner()).await;
@@ -113,7 +113,7 @@ async fn a_secret_that_was_changed_or_moved_makes_no_codes(database: Fresh) {
     assert_eq!((by_paper.status, restored.status), (200, 200));
 }
 
-async fn without_the_salt_the_secret_is_lost(database: Fresh) {
+async fn without_the_salt_the_secret_is_lost(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let db = open(&ada.app);
     let delete = diesel::delete(person_salts::table.find(id(&ada.client)));
@@ -126,7 +126,7 @@ async fn without_the_salt_the_secret_is_lost(database: Fresh) {
     assert_eq!(answered.refusal(), (401, "invalid_mfa_code"));
 }
 
-async fn each_step_is_audited(database: Fresh) {
+async fn each_step_is_audited(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let envelope = recover(&ada.app, &ada.challenge().await, &ada.codes[0]).await;
     let client = ada.app.stranger().with_tokens(&envelope.body);
@@ -158,7 +158,7 @@ async fn each_step_is_audited(database: Fresh) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_outlives_a_change_of_the_master_key() {
-    let ada = Ada::on(Fresh::sqlite()).await;
+    let ada = Ada::on(TestDatabase::sqlite()).await;
     let changed = Setting::beside(&ada.app)
         .at(Arc::<ManualClock>::clone(&ada.clock))
         .with("Encryption__MasterKey", ANOTHER_KEY);
@@ -180,7 +180,7 @@ async fn a_secret_outlives_a_change_of_the_master_key() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_lost_the_master_key_still_gets_in_with_recovery_codes() {
-    let ada = Ada::on(Fresh::sqlite()).await;
+    let ada = Ada::on(TestDatabase::sqlite()).await;
     let at = || Arc::<ManualClock>::clone(&ada.clock);
     let lost = Setting::beside(&ada.app)
         .with("Encryption__MasterKey", ANOTHER_KEY)

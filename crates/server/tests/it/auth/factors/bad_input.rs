@@ -11,7 +11,7 @@ const BODIES: [(&str, &[&str]); 4] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_value_of_another_type_is_told_by_its_field() {
-    let ada = Ada::on(Fresh::sqlite()).await;
+    let ada = Ada::on(TestDatabase::sqlite()).await;
 
     for (path, fields) in BODIES {
         for field in fields {
@@ -28,7 +28,7 @@ async fn a_value_of_another_type_is_told_by_its_field() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_missing_is_asked_for() {
-    let ada = Ada::on(Fresh::sqlite()).await;
+    let ada = Ada::on(TestDatabase::sqlite()).await;
 
     for (path, body, field) in [
         ("/auth/login/mfa", json!({}), "mfaToken"),
@@ -58,7 +58,7 @@ async fn what_is_missing_is_asked_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_proof_is_sent_and_not_two() {
-    let ada = Ada::on(Fresh::sqlite()).await;
+    let ada = Ada::on(TestDatabase::sqlite()).await;
     let paper = ada.codes[0].as_str();
 
     for (path, body) in [
@@ -82,7 +82,7 @@ async fn texts_that_are_no_codes_are_wrong_codes_and_nothing_else() {
     for text in
         ["", " ", "12345", "1234567", "abcdef", "12345\u{0}", "\u{661}23456", "+12345", &long]
     {
-        let ada = Ada::on(Fresh::sqlite()).await;
+        let ada = Ada::on(TestDatabase::sqlite()).await;
         let token = ada.challenge().await;
 
         let code = answer(&ada.app, &token, text).await;
@@ -100,7 +100,7 @@ async fn texts_that_are_no_codes_are_wrong_codes_and_nothing_else() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_that_never_were_are_refused_alike() {
-    let ada = Ada::on(Fresh::sqlite()).await;
+    let ada = Ada::on(TestDatabase::sqlite()).await;
     let long = "A".repeat(100_000);
 
     for token in ["", "nonsense", "ÄÖÜ", "\u{0}", &"A".repeat(43), &long, spent(&ada.client)] {

@@ -14,7 +14,7 @@ async fn exhaust(ada: &Ada) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sign_in_is_tried_five_times() {
-    let ada = Ada::on(Fresh::sqlite()).await;
+    let ada = Ada::on(TestDatabase::sqlite()).await;
     let (token, wrong) = (ada.challenge().await, ada.wrong_code());
 
     for _ in 0..5 {
@@ -33,7 +33,7 @@ async fn a_sign_in_is_tried_five_times() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_owner_hears_of_five_wrong_codes_behind_the_right_password_once_a_day() {
-    let ada = Ada::set_up(Setting::on(Fresh::sqlite()).with_mail()).await;
+    let ada = Ada::set_up(Setting::on(TestDatabase::sqlite()).with_mail()).await;
     let warnings = async || {
         let names = names_to(&ada.app, EMAIL).await;
         names.iter().filter(|it| *it == "second-factor-failed").count()
@@ -55,7 +55,7 @@ async fn the_owner_hears_of_five_wrong_codes_behind_the_right_password_once_a_da
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_codes_are_counted_for_the_account_on_all_instances() {
-    let ada = Ada::on(Fresh::postgres().await).await;
+    let ada = Ada::on(TestDatabase::postgres().await).await;
     let clock = Arc::<ManualClock>::clone(&ada.clock);
     let other = Setting::beside(&ada.app).at(clock).start().await;
     exhaust(&ada).await;
@@ -74,7 +74,7 @@ async fn wrong_codes_are_counted_for_the_account_on_all_instances() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_holds_a_session_guesses_within_the_same_limit() {
-    let ada = Ada::on(Fresh::sqlite()).await;
+    let ada = Ada::on(TestDatabase::sqlite()).await;
 
     for number in 0..10 {
         let proof = match number % 3 {
@@ -95,7 +95,7 @@ async fn whoever_holds_a_session_guesses_within_the_same_limit() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_code_is_guessed_within_the_limit_too() {
-    let ada = Ada::on(Fresh::sqlite()).await;
+    let ada = Ada::on(TestDatabase::sqlite()).await;
     let bob = ada.app.sign_up("bob@example.org").await;
     let early = bob.post("/auth/mfa/totp/verify", &json!({ "code": "123456" })).await;
     let begun = bob.post("/auth/mfa/totp/begin", &by_owner()).await;
@@ -114,7 +114,7 @@ async fn the_first_code_is_guessed_within_the_limit_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sign_in_waits_five_minutes() {
-    let ada = Ada::on(Fresh::sqlite()).await;
+    let ada = Ada::on(TestDatabase::sqlite()).await;
     let (first, second) = (ada.challenge().await, ada.challenge().await);
 
     ada.clock.advance(Duration::from_secs(299));
@@ -129,7 +129,7 @@ async fn a_sign_in_waits_five_minutes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_app_is_set_up_within_a_quarter_of_an_hour() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = Setting::on(Fresh::sqlite()).at(Arc::<ManualClock>::clone(&clock));
+    let setting = Setting::on(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.start().await;
     let client = app.sign_up(EMAIL).await;
     client.post("/auth/mfa/totp/begin", &by_owner()).await;
@@ -143,7 +143,7 @@ async fn an_app_is_set_up_within_a_quarter_of_an_hour() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn strangers_pay_for_answers_from_the_budget_of_sign_ins() {
-    let setting = Setting::on(Fresh::sqlite()).with("RateLimits__LocalAuth", 2);
+    let setting = Setting::on(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2);
     let app = setting.start().await;
 
     let answers = [
@@ -157,7 +157,7 @@ async fn strangers_pay_for_answers_from_the_budget_of_sign_ins() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_uses_up_nothing_of_the_account() {
-    let ada = Ada::on(Fresh::sqlite()).await;
+    let ada = Ada::on(TestDatabase::sqlite()).await;
     for number in 0..30 {
         let refused = answer(&ada.app, &format!("nonsense {number}"), "123456").await;
         assert_eq!(refused.refusal(), (401, "invalid_mfa_token"));

@@ -26,7 +26,7 @@ fn id(client: &Client) -> DbUid {
     DbUid(user.expect("an id"))
 }
 
-async fn each_step_is_audited(database: Fresh) {
+async fn each_step_is_audited(database: TestDatabase) {
     let app = spawn(database).await;
     let ada = app.sign_up(EMAIL).await;
     let mut key = Authenticator::counting();
@@ -51,7 +51,7 @@ async fn each_step_is_audited(database: Fresh) {
     assert_eq!(found, ["passkey.added", "passkey.used", "passkey.cloned", "passkey.removed"]);
 }
 
-async fn neither_tokens_nor_who_made_the_authenticator_are_kept(database: Fresh) {
+async fn neither_tokens_nor_who_made_the_authenticator_are_kept(database: TestDatabase) {
     let app = spawn(database).await;
     let ada = app.sign_up(EMAIL).await;
     enrol(&ada, &mut Authenticator::counting(), "Key").await;
@@ -82,7 +82,7 @@ async fn neither_tokens_nor_who_made_the_authenticator_are_kept(database: Fresh)
     }
 }
 
-async fn a_deactivated_account_is_signed_in_to_by_nobody(database: Fresh) {
+async fn a_deactivated_account_is_signed_in_to_by_nobody(database: TestDatabase) {
     let app = spawn(database).await;
     let ada = app.sign_up(EMAIL).await;
     let mut key = Authenticator::new();

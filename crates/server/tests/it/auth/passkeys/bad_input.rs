@@ -7,7 +7,7 @@ const LOGIN: &str = "/auth/webauthn/login/complete";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_value_of_another_type_is_told_by_its_field() {
-    let app = spawn(Fresh::sqlite()).await;
+    let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
 
     for (path, fields) in [
@@ -28,7 +28,7 @@ async fn a_value_of_another_type_is_told_by_its_field() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_missing_is_asked_for() {
-    let app = spawn(Fresh::sqlite()).await;
+    let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
     let (token, name, credential) = (json!("x"), json!("Key"), json!({}));
 
@@ -57,7 +57,7 @@ async fn what_is_missing_is_asked_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_is_one_line_of_up_to_64_characters() {
-    let app = spawn(Fresh::sqlite()).await;
+    let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
     let asked = ask(&ada).await;
     let credential = Authenticator::new().create(&asked["publicKey"]);
@@ -100,7 +100,7 @@ fn malformed(whole: &Value, field: &str) -> Vec<(String, Value)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_of_another_form_is_told_by_its_place() {
-    let app = spawn(Fresh::sqlite()).await;
+    let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
 
     for field in ["clientDataJSON", "attestationObject"] {
@@ -127,7 +127,7 @@ async fn an_answer_of_another_form_is_told_by_its_place() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_of_another_form_signs_nobody_in_and_tells_nothing() {
-    let app = spawn(Fresh::sqlite()).await;
+    let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
     let mut key = Authenticator::new();
     enrol(&ada, &mut key, "Key").await;
@@ -151,7 +151,7 @@ async fn an_answer_of_another_form_signs_nobody_in_and_tells_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_is_too_long_is_not_read() {
-    let app = spawn(Fresh::sqlite()).await;
+    let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
     let long = json!({ "challengeToken": "x", "credential": "x".repeat(64 * 1024) });
 
@@ -162,7 +162,7 @@ async fn a_body_that_is_too_long_is_not_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn strangers_pay_from_the_budget_of_sign_ins() {
-    let app = setting(Fresh::sqlite()).with("RateLimits__LocalAuth", 2).start().await;
+    let app = setting(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2).start().await;
 
     let asked = ask_to_sign_in(&app).await;
     let answered = answer(&app, &asked, &json!({})).await;

@@ -65,7 +65,7 @@ async fn get(browser: &Browser, options: &Value) -> Value {
 async fn a_passkey_is_made_and_signs_in_without_a_name() {
     let door = Door::new().await;
     let origin = door.origin();
-    let app = Setting::on(Fresh::sqlite()).with("Server__PublicUrl", &origin).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", &origin).start().await;
     door.open_to(app.addr);
     let ada = app.sign_up(EMAIL).await;
     let (browser, authenticator) = browser(&origin).await;
@@ -98,7 +98,7 @@ async fn a_passkey_is_made_and_signs_in_without_a_name() {
 async fn an_authenticator_that_verifies_nobody_makes_no_passkey_and_signs_nobody_in() {
     let door = Door::new().await;
     let origin = door.origin();
-    let app = Setting::on(Fresh::sqlite()).with("Server__PublicUrl", &origin).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", &origin).start().await;
     door.open_to(app.addr);
     let ada = app.sign_up(EMAIL).await;
     let (browser, authenticator) = browser(&origin).await;

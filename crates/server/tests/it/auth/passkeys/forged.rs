@@ -58,7 +58,7 @@ fn cut(text: &mut Value) {
 }
 
 /// Ada with a passkey, whose clock can be set.
-async fn ada(database: Fresh) -> (TestApp, Arc<ManualClock>, Client, Authenticator) {
+async fn ada(database: TestDatabase) -> (TestApp, Arc<ManualClock>, Client, Authenticator) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = setting(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let client = app.sign_up(EMAIL).await;
@@ -67,7 +67,7 @@ async fn ada(database: Fresh) -> (TestApp, Arc<ManualClock>, Client, Authenticat
     (app, clock, client, key)
 }
 
-async fn forged_answers_sign_nobody_in(database: Fresh) {
+async fn forged_answers_sign_nobody_in(database: TestDatabase) {
     let (app, _clock, ada, mut key) = ada(database).await;
     let unknown = sign_in(&app, &mut Authenticator::new()).await;
     assert_eq!(unknown.refusal(), (401, "invalid_passkey"));
@@ -92,7 +92,7 @@ async fn forged_answers_sign_nobody_in(database: Fresh) {
     assert_eq!(sign_in(&app, &mut key).await.status, 200);
 }
 
-async fn forged_answers_add_no_passkey(database: Fresh) {
+async fn forged_answers_add_no_passkey(database: TestDatabase) {
     let (app, _clock, ada, _) = ada(database).await;
 
     let as_got: (&str, Forge) = ("got", |it| it.client_data["type"] = json!("webauthn.get"));
@@ -114,7 +114,7 @@ async fn forged_answers_add_no_passkey(database: Fresh) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_cut_anywhere_adds_no_passkey() {
-    let (_app, _clock, ada, _) = ada(Fresh::sqlite()).await;
+    let (_app, _clock, ada, _) = ada(TestDatabase::sqlite()).await;
     let whole = unbase64(&{
         let asked = ask(&ada).await;
         Authenticator::new().create(&asked["publicKey"])["response"]["attestationObject"].clone()
@@ -140,7 +140,7 @@ async fn an_answer_that_is_cut_anywhere_adds_no_passkey() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_challenge_takes_one_answer_whatever_comes_of_it() {
-    let (app, _clock, ada, mut key) = ada(Fresh::sqlite()).await;
+    let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
 
     let asked = ask_to_sign_in(&app).await;
     let right = key.get(&asked["publicKey"]);
@@ -166,7 +166,7 @@ async fn a_challenge_takes_one_answer_whatever_comes_of_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_challenge_waits_five_minutes() {
-    let (app, clock, ada, mut key) = ada(Fresh::sqlite()).await;
+    let (app, clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
     let (early, late) = (ask_to_sign_in(&app).await, ask_to_sign_in(&app).await);
     let (first, second) = (ask(&ada).await, ask(&ada).await);
 
@@ -189,7 +189,7 @@ async fn a_challenge_waits_five_minutes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_asked_for_one_thing_is_no_answer_to_another() {
-    let (app, _clock, ada, mut key) = ada(Fresh::sqlite()).await;
+    let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
     let eve = app.sign_up("eve@example.org").await;
 
     // Each signs the very challenge whose token it is sent with.
@@ -216,7 +216,7 @@ async fn what_was_asked_for_one_thing_is_no_answer_to_another() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_accounts_passkey_signs_nobody_else_in() {
-    let (app, _clock, ada, mut adas) = ada(Fresh::sqlite()).await;
+    let (app, _clock, ada, mut adas) = ada(TestDatabase::sqlite()).await;
     let eve = app.sign_up("eve@example.org").await;
     let mut eves = Authenticator::new();
     enrol(&eve, &mut eves, "Key").await;
@@ -245,7 +245,7 @@ async fn another_accounts_passkey_signs_nobody_else_in() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_who_is_somebody_elses_removes_nothing() {
-    let (app, _clock, ada, mut key) = ada(Fresh::sqlite()).await;
+    let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
     let eve = app.sign_up("eve@example.org").await;
     let id = list(&ada).await[0]["id"].clone();
 

@@ -24,7 +24,7 @@ fn code(totp: &Totp, clock: &ManualClock) -> String {
 
 async fn ada() -> (TestApp, Arc<ManualClock>, Client) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = setting(Fresh::sqlite()).at(Arc::<ManualClock>::clone(&clock));
+    let setting = setting(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.start().await;
     let client = app.sign_up(EMAIL).await;
     (app, clock, client)
@@ -84,7 +84,7 @@ async fn a_passkey_counts_as_both_factors() {
 async fn a_session_that_ended_elsewhere_adds_no_passkey() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let at = |it: Setting| it.at(Arc::<ManualClock>::clone(&clock));
-    let app = at(setting(Fresh::postgres().await)).start().await;
+    let app = at(setting(TestDatabase::postgres().await)).start().await;
     let beside = Setting::beside(&app).with("Server__PublicUrl", ORIGIN);
     let other = at(beside).start().await;
     let thief = app.sign_up(EMAIL).await;
@@ -109,7 +109,7 @@ async fn passkeys_go_on_when_the_licence_has_ended() {
         expires_at: Some(clock.now() + Duration::from_mins(2)),
         ..crate::harness::terms()
     };
-    let setting = setting(Fresh::sqlite()).licensed(Some(terms));
+    let setting = setting(TestDatabase::sqlite()).licensed(Some(terms));
     let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up(EMAIL).await;
     clock.advance(Duration::from_mins(3));

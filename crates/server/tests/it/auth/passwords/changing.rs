@@ -15,13 +15,13 @@ fn change(current: &str, new: &str) -> Value {
     json!({ "currentPassword": current, "newPassword": new })
 }
 
-async fn signed_up(database: Fresh) -> (TestApp, Client) {
+async fn signed_up(database: TestDatabase) -> (TestApp, Client) {
     let app = with_mail(database).await;
     let ada = app.sign_up(ADA).await;
     (app, ada)
 }
 
-async fn a_change_ends_the_other_sessions_and_is_told(database: Fresh) {
+async fn a_change_ends_the_other_sessions_and_is_told(database: TestDatabase) {
     let (app, ada) = signed_up(database).await;
     let other = another_session(&app.stranger(), ADA).await;
     assert_eq!(other.get("/auth/me").await.status, 200);
@@ -40,7 +40,9 @@ async fn a_change_ends_the_other_sessions_and_is_told(database: Fresh) {
     assert_eq!(names_to(&app, ADA).await, ["password-changed"]);
 }
 
-async fn a_change_tells_what_else_opens_the_account_and_revokes_it_on_demand(database: Fresh) {
+async fn a_change_tells_what_else_opens_the_account_and_revokes_it_on_demand(
+    database: TestDatabase,
+) {
     let (app, ada) = signed_up(database).await;
     let wish = json!({ "name": "calendar", "password": PASSWORD });
     let app_password = ada.post("/auth/app-passwords", &wish).await.body["appPassword"].clone();
@@ -66,7 +68,7 @@ async fn a_change_tells_what_else_opens_the_account_and_revokes_it_on_demand(dat
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_puts_letters_out_that_were_asked_for_before() {
-    let (app, ada) = signed_up(Fresh::sqlite()).await;
+    let (app, ada) = signed_up(TestDatabase::sqlite()).await;
     let token = ask(&app).await;
 
     assert_eq!(ada.post(PATH, &change(PASSWORD, NEW)).await.status, 200);
@@ -77,7 +79,7 @@ async fn a_change_puts_letters_out_that_were_asked_for_before() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_password_changes_nothing_and_is_counted() {
-    let (app, ada) = signed_up(Fresh::sqlite()).await;
+    let (app, ada) = signed_up(TestDatabase::sqlite()).await;
 
     for wrong in ["a wrong password", "", &"x".repeat(100_000)].into_iter().cycle().take(10) {
         let refused = ada.post(PATH, &change(wrong, NEW)).await;
@@ -93,7 +95,7 @@ async fn a_wrong_password_changes_nothing_and_is_counted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_password_that_is_not_taken_is_told_by_its_field() {
-    let (_app, ada) = signed_up(Fresh::sqlite()).await;
+    let (_app, ada) = signed_up(TestDatabase::sqlite()).await;
 
     for (new, code) in [
         ("", "required"),
@@ -112,7 +114,7 @@ async fn a_new_password_that_is_not_taken_is_told_by_its_field() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_missing_or_no_text_of_a_change_is_told_by_its_field() {
-    let (_app, ada) = signed_up(Fresh::sqlite()).await;
+    let (_app, ada) = signed_up(TestDatabase::sqlite()).await;
 
     for field in ["currentPassword", "newPassword"] {
         for (value, code) in
@@ -132,7 +134,7 @@ async fn what_is_missing_or_no_text_of_a_change_is_told_by_its_field() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_changes_at_once_one_is_made() {
-    let (app, ada) = signed_up(Fresh::postgres().await).await;
+    let (app, ada) = signed_up(TestDatabase::postgres().await).await;
     let passwords: Vec<_> = (0..8).map(|it| format!("a perfectly fine passphrase {it}")).collect();
 
     let bodies: Vec<_> = passwords.iter().map(|it| change(PASSWORD, it)).collect();
@@ -145,7 +147,7 @@ async fn of_many_changes_at_once_one_is_made() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_vouched_for_elsewhere_has_no_password_to_change() {
-    let (app, ada) = signed_up(Fresh::sqlite()).await;
+    let (app, ada) = signed_up(TestDatabase::sqlite()).await;
     without_passwords(&app).await;
 
     let refused = ada.post(PATH, &change(PASSWORD, NEW)).await;

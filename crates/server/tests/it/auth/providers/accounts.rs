@@ -6,7 +6,7 @@ use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Edition, Terms};
 use pia_storage::schema::accounts;
 use pia_storage::{Database, DbError, DbInstant, on_conn};
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{
@@ -40,7 +40,7 @@ async fn user(app: &TestApp, client: &crate::client::Client) -> Value {
     me.body
 }
 
-async fn a_provider_knows_somebody_by_its_own_name_for_them_alone(database: Fresh) {
+async fn a_provider_knows_somebody_by_its_own_name_for_them_alone(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let first = signed_in(&app, &fake).await;
 
@@ -62,7 +62,7 @@ async fn a_provider_knows_somebody_by_its_own_name_for_them_alone(database: Fres
     assert_ne!(other.user, first.user);
 }
 
-async fn an_address_that_has_an_account_is_opened_by_no_provider(database: Fresh) {
+async fn an_address_that_has_an_account_is_opened_by_no_provider(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     app.sign_up("ada@EXAMPLE.org").await;
 
@@ -82,9 +82,11 @@ async fn an_address_that_has_an_account_is_opened_by_no_provider(database: Fresh
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_is_taken_only_from_a_provider_that_vouches_for_it() {
-    let (fake, app) = with_fake(Fresh::sqlite()).await;
-    let trusting =
-        knowing(Fresh::sqlite(), &fake.issuer).with("OAuth__oidc__TrustEmail", true).start().await;
+    let (fake, app) = with_fake(TestDatabase::sqlite()).await;
+    let trusting = knowing(TestDatabase::sqlite(), &fake.issuer)
+        .with("OAuth__oidc__TrustEmail", true)
+        .start()
+        .await;
     for (email, verified, lax, strict) in [
         (json!("a@example.org"), json!(true), None, None),
         (
@@ -114,7 +116,7 @@ async fn an_address_is_taken_only_from_a_provider_that_vouches_for_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_token_leaves_out_the_provider_is_asked_for() {
-    let (fake, app) = with_fake(Fresh::sqlite()).await;
+    let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     let told = |subject: &str| json!({ "sub": subject, "email": "ada@example.org", "email_verified": true, "name": "Ada" });
     fake.claim("email", Value::Null);
     fake.script().user_info = Some(told("somebody-else"));
@@ -129,7 +131,7 @@ async fn what_a_token_leaves_out_the_provider_is_asked_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_is_kept_as_far_as_it_can_be_shown() {
-    let (fake, app) = with_fake(Fresh::sqlite()).await;
+    let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     for (said, kept) in [
         (json!(" Ada\u{0}\n Lovelace "), json!("Ada Lovelace")),
         (json!("ü".repeat(300)), json!("ü".repeat(200))),
@@ -146,7 +148,7 @@ async fn a_name_is_kept_as_far_as_it_can_be_shown() {
     }
 }
 
-async fn an_account_is_made_only_for_who_may_have_one(database: Fresh) {
+async fn an_account_is_made_only_for_who_may_have_one(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let ada = signed_in(&app, &fake).await;
     for rules in [
@@ -172,7 +174,7 @@ async fn an_account_is_made_only_for_who_may_have_one(database: Fresh) {
 async fn seats_bind_those_who_come_by_a_provider() {
     let fake = super::Fake::start().await;
     let terms = Terms { max_users: Some(1), ..crate::harness::terms() };
-    let app = knowing(Fresh::sqlite(), &fake.issuer).licensed(Some(terms)).start().await;
+    let app = knowing(TestDatabase::sqlite(), &fake.issuer).licensed(Some(terms)).start().await;
     signed_in(&app, &fake).await;
 
     fake.be("bob", "bob@example.org");
@@ -181,7 +183,7 @@ async fn seats_bind_those_who_come_by_a_provider() {
     assert_eq!(error_told(&second), "user_limit_reached");
 }
 
-async fn a_licence_that_ended_lets_those_in_who_have_an_account(database: Fresh) {
+async fn a_licence_that_ended_lets_those_in_who_have_an_account(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let ada = signed_in(&app, &fake).await;
     let terms = Terms::new("A test", Edition::Enterprise, SystemClock.now());
@@ -199,7 +201,7 @@ async fn a_licence_that_ended_lets_those_in_who_have_an_account(database: Fresh)
     assert_eq!(error_told(&newcomer), "license_expired");
 }
 
-async fn a_deactivated_account_is_told_as_that(database: Fresh) {
+async fn a_deactivated_account_is_told_as_that(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let code = code_told(&through(&app, &fake).await);
     deactivate_everyone(&app).await;
@@ -215,7 +217,7 @@ async fn a_deactivated_account_is_told_as_that(database: Fresh) {
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_owes_a_declaration_is_told_so_with_their_tokens() {
     let fake = super::Fake::start().await;
-    let app = knowing(Fresh::sqlite(), &fake.issuer)
+    let app = knowing(TestDatabase::sqlite(), &fake.issuer)
         .with("LocalAuth__RequireBusinessDeclaration", true)
         .start()
         .await;
@@ -228,7 +230,7 @@ async fn whoever_owes_a_declaration_is_told_so_with_their_tokens() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_first_sign_ins_of_one_person_make_one_account() {
-    let (fake, app) = with_fake(Fresh::sqlite()).await;
+    let (fake, app) = with_fake(TestDatabase::sqlite()).await;
 
     let all = futures_util::future::join_all((0..8).map(|_| signed_in(&app, &fake))).await;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pia_kernel::{Clock, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::browser::Browser;
 use super::fake::{Fake, back};
@@ -38,7 +38,7 @@ async fn left(app: &TestApp, fake: &Fake) -> (Browser, String) {
     (browser, back)
 }
 
-async fn only_the_browser_that_began_comes_back(database: Fresh) {
+async fn only_the_browser_that_began_comes_back(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let (mut ada, to_ada) = left(&app, &fake).await;
     let (mut eve, to_eve) = left(&app, &fake).await;
@@ -58,7 +58,7 @@ async fn only_the_browser_that_began_comes_back(database: Fresh) {
     assert_eq!(code_told(&eve.get(&to_eve).await).len(), 43);
 }
 
-async fn a_sign_in_is_finished_once(database: Fresh) {
+async fn a_sign_in_is_finished_once(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let (mut browser, back) = left(&app, &fake).await;
 
@@ -71,7 +71,7 @@ async fn a_sign_in_is_finished_once(database: Fresh) {
     refused(&second);
 }
 
-async fn a_sign_in_goes_on_at_another_instance(database: Fresh) {
+async fn a_sign_in_goes_on_at_another_instance(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let beside = provided(Setting::beside(&app), &fake.issuer).start().await;
     let (browser, back) = left(&app, &fake).await;
@@ -83,7 +83,7 @@ async fn a_sign_in_goes_on_at_another_instance(database: Fresh) {
     assert_eq!(code_told(&arrived).len(), 43);
 }
 
-async fn a_sign_in_waits_ten_minutes(database: Fresh) {
+async fn a_sign_in_waits_ten_minutes(database: TestDatabase) {
     let fake = Fake::start().await;
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = knowing(database, &fake.issuer).at(Arc::clone(&clock) as _).start().await;
@@ -100,7 +100,7 @@ async fn a_sign_in_waits_ten_minutes(database: Fresh) {
     refused(&too_late);
 }
 
-async fn what_a_provider_refuses_is_told_with_the_state(database: Fresh) {
+async fn what_a_provider_refuses_is_told_with_the_state(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     for (given, code) in [
         (vec![("error", "access_denied")], "access_denied"),
@@ -126,7 +126,7 @@ async fn what_a_provider_refuses_is_told_with_the_state(database: Fresh) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_state_that_was_tampered_with_is_nobodys() {
-    let (fake, app) = with_fake(Fresh::sqlite()).await;
+    let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     let mut browser = Browser::of(&app);
     let sent = browser.get(&desktop_login()).await;
     let state = parameter(&location(&sent), "state").expect("a state");
@@ -150,7 +150,7 @@ async fn a_state_that_was_tampered_with_is_nobodys() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_target_a_failure_is_a_page_for_browsers_and_json_for_others() {
-    let (fake, app) = with_fake(Fresh::sqlite()).await;
+    let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     fake.claim("email_verified", false.into());
     let mut browser = Browser::of(&app);
     let start = login(&[("provider", "oidc"), ("state", "unheard")]);

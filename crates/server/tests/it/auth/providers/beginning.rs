@@ -2,7 +2,7 @@
 
 use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Edition, Terms};
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::browser::Browser;
 use super::{
@@ -20,7 +20,7 @@ on_both_databases!(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_licence_without_the_feature_refuses_all_three_routes() {
     let community = Terms::new("A test", Edition::Community, SystemClock.now());
-    let app = Setting::on(Fresh::sqlite()).licensed(Some(community)).start().await;
+    let app = Setting::on(TestDatabase::sqlite()).licensed(Some(community)).start().await;
 
     for answer in [
         app.stranger().get(&desktop_login()).await,
@@ -34,7 +34,7 @@ async fn a_licence_without_the_feature_refuses_all_three_routes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_that_came_by_another_address_signs_in_at_the_servers_own() {
-    let (fake, app) = with_fake(Fresh::sqlite()).await;
+    let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     let mut browser = Browser::of(&app).host("10.0.0.7:8080");
 
     let sent = browser.get(&desktop_login()).await;
@@ -58,8 +58,8 @@ async fn a_browser_that_came_by_another_address_signs_in_at_the_servers_own() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_gates_refuse_is_told_to_a_browser_by_a_page_and_to_others_in_json() {
     let community = Terms::new("A test", Edition::Community, SystemClock.now());
-    let community = Setting::on(Fresh::sqlite()).licensed(Some(community)).start().await;
-    let busy = Setting::on(Fresh::sqlite()).with("RateLimits__Auth", 1).start().await;
+    let community = Setting::on(TestDatabase::sqlite()).licensed(Some(community)).start().await;
+    let busy = Setting::on(TestDatabase::sqlite()).with("RateLimits__Auth", 1).start().await;
     busy.stranger().get("/auth/callback").await;
 
     for (app, status, code) in
@@ -110,7 +110,9 @@ fn asked_wrongly(long: &str) -> Vec<(Vec<(&'static str, &str)>, &'static str)> {
     ]
 }
 
-async fn what_is_asked_for_wrongly_is_refused_before_anybody_is_sent_anywhere(database: Fresh) {
+async fn what_is_asked_for_wrongly_is_refused_before_anybody_is_sent_anywhere(
+    database: TestDatabase,
+) {
     let (fake, app) = with_fake(database).await;
     let long = "ü".repeat(1025);
 
@@ -132,7 +134,7 @@ async fn what_is_asked_for_wrongly_is_refused_before_anybody_is_sent_anywhere(da
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_waits_is_told_that_its_provider_is_unknown() {
-    let (_fake, app) = with_fake(Fresh::sqlite()).await;
+    let (_fake, app) = with_fake(TestDatabase::sqlite()).await;
 
     for provider in ["nobody", "", "local", "oidc\0"] {
         for mut browser in [Browser::of(&app), Browser::without_pages(&app)] {
@@ -146,7 +148,7 @@ async fn a_program_that_waits_is_told_that_its_provider_is_unknown() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_longest_state_comes_back_and_so_does_none() {
-    let (fake, app) = with_fake(Fresh::sqlite()).await;
+    let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     let longest = "ü".repeat(1024);
     for state in [Some(longest.as_str()), Some(""), Some(STATE), None] {
         let mut asked = vec![
@@ -167,7 +169,9 @@ async fn the_longest_state_comes_back_and_so_does_none() {
     }
 }
 
-async fn a_page_of_this_server_gets_a_code_that_its_browser_alone_can_redeem(database: Fresh) {
+async fn a_page_of_this_server_gets_a_code_that_its_browser_alone_can_redeem(
+    database: TestDatabase,
+) {
     let (fake, app) = with_fake(database).await;
     let mut browser = Browser::of(&app);
     let start = login(&[("provider", "oidc"), ("redirect_uri", "/admin/users"), ("state", "s")]);
@@ -187,7 +191,7 @@ async fn a_page_of_this_server_gets_a_code_that_its_browser_alone_can_redeem(dat
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cookie_is_for_this_server_alone_and_one_browser_keeps_it() {
-    let (fake, app) = with_fake(Fresh::sqlite()).await;
+    let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     let mut browser = Browser::of(&app);
 
     let first = browser.get(&desktop_login()).await;
@@ -207,7 +211,7 @@ async fn the_cookie_is_for_this_server_alone_and_one_browser_keeps_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cookie_that_cannot_be_ours_is_replaced() {
-    let (_fake, app) = with_fake(Fresh::sqlite()).await;
+    let (_fake, app) = with_fake(TestDatabase::sqlite()).await;
     for planted in ["x", "", "a b", &"ä".repeat(43), &"a".repeat(44)] {
         let mut browser = Browser::of(&app).with("__Host-pia_sign_in", Some(planted));
 
@@ -220,7 +224,7 @@ async fn a_cookie_that_cannot_be_ours_is_replaced() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_is_not_set_up_is_told_to_whoever_waits() {
-    let (_fake, app) = with_fake(Fresh::sqlite()).await;
+    let (_fake, app) = with_fake(TestDatabase::sqlite()).await;
     let google = ("provider", "google");
     let to_page = login(&[google, ("redirect_uri", "/admin/users"), ("state", "s")]);
     let mut browser = Browser::of(&app);
@@ -243,8 +247,9 @@ async fn a_provider_that_is_not_set_up_is_told_to_whoever_waits() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_is_set_up_later_is_there_without_a_restart() {
-    let (fake, _) = with_fake(Fresh::sqlite()).await;
-    let app = knowing(Fresh::sqlite(), &fake.issuer).without("OAUTH_OIDC_CLIENT_ID").start().await;
+    let (fake, _) = with_fake(TestDatabase::sqlite()).await;
+    let app =
+        knowing(TestDatabase::sqlite(), &fake.issuer).without("OAUTH_OIDC_CLIENT_ID").start().await;
     let before = Browser::without_pages(&app).get(&desktop_login()).await;
 
     app.reload(&serde_json::json!({ "OAuth": { "oidc": { "ClientId": "pia" } } }));

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::join_all;
 use pia_kernel::{Clock, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use ring::digest;
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn refused(answer: &Answer) -> &[u8] {
     &answer.bytes
 }
 
-async fn a_code_is_burned_by_any_try_that_fails(database: Fresh) {
+async fn a_code_is_burned_by_any_try_that_fails(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let stranger = app.stranger();
     let unknown = redeem(&stranger, &"x".repeat(43), VERIFIER).await;
@@ -69,7 +69,7 @@ async fn a_code_is_burned_by_any_try_that_fails(database: Fresh) {
     }
 }
 
-async fn a_code_is_burned_by_a_body_that_is_no_request(database: Fresh) {
+async fn a_code_is_burned_by_a_body_that_is_no_request(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let stranger = app.stranger();
     let json = [("content-type", "application/json")];
@@ -94,7 +94,7 @@ async fn a_code_is_burned_by_a_body_that_is_no_request(database: Fresh) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_a_code_is_refused_like_one_that_is_not_good() {
-    let (_fake, app) = with_fake(Fresh::sqlite()).await;
+    let (_fake, app) = with_fake(TestDatabase::sqlite()).await;
     let refusal = redeem(&app.stranger(), &"x".repeat(43), VERIFIER).await;
 
     for code in [json!(""), Value::Null, json!("a'b"), json!("ü\0"), json!("x".repeat(100_000))] {
@@ -110,7 +110,7 @@ async fn what_cannot_be_a_code_is_refused_like_one_that_is_not_good() {
     }
 }
 
-async fn a_code_that_is_shown_again_takes_back_what_it_gave(database: Fresh) {
+async fn a_code_that_is_shown_again_takes_back_what_it_gave(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let code = code_told(&through(&app, &fake).await);
     let envelope = redeem(&app.stranger(), &code, VERIFIER).await;
@@ -141,7 +141,7 @@ async fn code_for(app: &TestApp, fake: &Fake, verifier: &str) -> String {
     code_told(&browse(app, fake, &start).await)
 }
 
-async fn of_two_codes_each_is_good_with_its_own_verifier_alone(database: Fresh) {
+async fn of_two_codes_each_is_good_with_its_own_verifier_alone(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let (stranger, other) = (app.stranger(), "another-verifier-of-forty-three-letters-0001");
     let verifiers = [VERIFIER, other];
@@ -165,7 +165,7 @@ async fn of_two_codes_each_is_good_with_its_own_verifier_alone(database: Fresh) 
     }
 }
 
-async fn a_code_is_good_for_two_minutes(database: Fresh) {
+async fn a_code_is_good_for_two_minutes(database: TestDatabase) {
     let fake = Fake::start().await;
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = knowing(database, &fake.issuer).at(Arc::clone(&clock) as _).start().await;
@@ -182,7 +182,7 @@ async fn a_code_is_good_for_two_minutes(database: Fresh) {
     refused(&late);
 }
 
-async fn of_many_that_show_a_code_at_once_nobody_stays_signed_in(database: Fresh) {
+async fn of_many_that_show_a_code_at_once_nobody_stays_signed_in(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let code = code_told(&through(&app, &fake).await);
 
@@ -200,7 +200,7 @@ async fn of_many_that_show_a_code_at_once_nobody_stays_signed_in(database: Fresh
     assert_eq!(crate::auth::sessions(&bystander).await.len(), 1);
 }
 
-async fn a_code_is_good_at_another_instance(database: Fresh) {
+async fn a_code_is_good_at_another_instance(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let other = Setting::beside(&app).start().await;
     let code = code_told(&through(&app, &fake).await);

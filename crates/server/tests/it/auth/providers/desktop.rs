@@ -1,6 +1,6 @@
 //! Tests of the desktop client with the certified provider.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -29,7 +29,7 @@ fn accounts() -> Value {
     })
 }
 
-async fn with_node(database: Fresh) -> (NodeProvider, TestApp) {
+async fn with_node(database: TestDatabase) -> (NodeProvider, TestApp) {
     let node = NodeProvider::start(&accounts()).await;
     let app = knowing(database, &node.issuer).start().await;
     (node, app)
@@ -66,7 +66,7 @@ async fn through(app: &TestApp, start: &str, says: &str) -> Answer {
     browser.get(&back).await
 }
 
-async fn a_program_signs_in_stays_so_and_signs_out(database: Fresh) {
+async fn a_program_signs_in_stays_so_and_signs_out(database: TestDatabase) {
     let (_node, app) = with_node(database).await;
 
     let arrived = through(&app, &desktop_login(), "login=ada").await;
@@ -90,7 +90,7 @@ async fn a_program_signs_in_stays_so_and_signs_out(database: Fresh) {
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
 }
 
-async fn whoever_comes_again_has_the_account_they_had(database: Fresh) {
+async fn whoever_comes_again_has_the_account_they_had(database: TestDatabase) {
     let (_node, app) = with_node(database).await;
     let user = async || {
         let arrived = through(&app, &desktop_login(), "login=ada").await;
@@ -104,7 +104,7 @@ async fn whoever_comes_again_has_the_account_they_had(database: Fresh) {
     assert_eq!(first, second);
 }
 
-async fn whoever_changes_their_mind_is_told_so_and_may_try_again(database: Fresh) {
+async fn whoever_changes_their_mind_is_told_so_and_may_try_again(database: TestDatabase) {
     let (_node, app) = with_node(database).await;
 
     let denied = through(&app, &desktop_login(), "deny").await;
@@ -116,7 +116,7 @@ async fn whoever_changes_their_mind_is_told_so_and_may_try_again(database: Fresh
     assert_eq!(code_told(&again).len(), 43);
 }
 
-async fn without_a_target_the_browser_is_answered(database: Fresh) {
+async fn without_a_target_the_browser_is_answered(database: TestDatabase) {
     let (_node, app) = with_node(database).await;
     let start = login(&[("provider", "oidc")]);
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pia_kernel::{Clock, SystemClock};
 use pia_testkit::ManualClock;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::browser::Browser;
@@ -15,7 +15,7 @@ use crate::client::Answer;
 
 /// Signs in with a token with these claims, header and nonce.
 async fn with(claims: Value, header: Value, nonce: Option<Value>) -> Answer {
-    let (fake, app) = with_fake(Fresh::sqlite()).await;
+    let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     for (name, value) in claims.as_object().expect("claims") {
         fake.claim(name, value.clone());
     }
@@ -80,7 +80,7 @@ async fn a_token_that_its_provider_did_not_sign_is_not_believed() {
         let arrived = with(json!({}), header.clone(), None).await;
         assert_eq!(error_told(&arrived), "provider_error", "{header}");
     }
-    let (fake, app) = with_fake(Fresh::sqlite()).await;
+    let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     {
         // Signed by a key that says it is the published one.
         let mut script = fake.script();
@@ -109,7 +109,7 @@ async fn clocks_may_be_a_minute_apart() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_speaks_for_another_is_not_asked_for_anything() {
     for issuer in ["https://accounts.google.com", "http://127.0.0.1:1", ""] {
-        let (fake, app) = with_fake(Fresh::sqlite()).await;
+        let (fake, app) = with_fake(TestDatabase::sqlite()).await;
         fake.script().discovery = json!({ "issuer": issuer });
 
         let answer = Browser::without_pages(&app).get(&super::desktop_login()).await;
@@ -122,7 +122,7 @@ async fn a_provider_that_speaks_for_another_is_not_asked_for_anything() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_names_an_address_which_can_be_listened_to_is_not_used() {
     for endpoint in ["authorization_endpoint", "token_endpoint", "jwks_uri"] {
-        let (fake, app) = with_fake(Fresh::sqlite()).await;
+        let (fake, app) = with_fake(TestDatabase::sqlite()).await;
         fake.script().discovery = json!({ endpoint: "http://id.example/x" });
 
         let answer = Browser::without_pages(&app).get(&super::desktop_login()).await;
@@ -135,7 +135,8 @@ async fn a_provider_that_names_an_address_which_can_be_listened_to_is_not_used()
 async fn a_new_key_is_found_and_an_unknown_one_is_not_asked_for_again_and_again() {
     let fake = Fake::start().await;
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = knowing(Fresh::sqlite(), &fake.issuer).at(Arc::clone(&clock) as _).start().await;
+    let app =
+        knowing(TestDatabase::sqlite(), &fake.issuer).at(Arc::clone(&clock) as _).start().await;
     fake.claim("exp", (now() + 7200).into());
     assert_eq!(code_told(&through(&app, &fake).await).len(), 43);
 
@@ -169,7 +170,7 @@ async fn of_a_tenant_that_is_named_nobody_else_comes_in_whatever_the_authority()
         (None, false),
     ] {
         let fake = Fake::start().await;
-        let app = super::Setting::on(Fresh::sqlite())
+        let app = super::Setting::on(TestDatabase::sqlite())
             .with("Server__PublicUrl", super::HERE)
             .with("OAUTH_ENTRAID_CLIENT_ID", "pia")
             .with("OAUTH_ENTRAID_CLIENT_SECRET", super::CLIENT_SECRET)
@@ -200,7 +201,7 @@ async fn microsofts_tenants_are_told_apart_by_the_tokens_own_word() {
         ("x/y", Some("x/y"), false),
     ] {
         let fake = Fake::start().await;
-        let app = super::Setting::on(Fresh::sqlite())
+        let app = super::Setting::on(TestDatabase::sqlite())
             .with("Server__PublicUrl", super::HERE)
             .with("OAUTH_MICROSOFT_CLIENT_ID", "pia")
             .with("OAUTH_MICROSOFT_CLIENT_SECRET", super::CLIENT_SECRET)

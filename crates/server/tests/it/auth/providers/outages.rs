@@ -1,6 +1,6 @@
 //! Providers that do not answer, or not as one does.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::browser::Browser;
 use super::fake::{Whim, whole};
@@ -12,7 +12,7 @@ const DISCOVERY: &str = "/.well-known/openid-configuration";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_is_down_is_told_to_the_program_before_the_browser_leaves() {
-    let app = knowing(Fresh::sqlite(), NOBODY).start().await;
+    let app = knowing(TestDatabase::sqlite(), NOBODY).start().await;
 
     let program = Browser::without_pages(&app).get(&desktop_login()).await;
     let page = Browser::of(&app).get(&login(&[("provider", "oidc")])).await;
@@ -59,7 +59,7 @@ async fn whatever_a_provider_does_instead_of_answering_is_told_and_mended_by_try
             "provider_error",
         ),
     ] {
-        let (fake, app) = with_fake(Fresh::sqlite()).await;
+        let (fake, app) = with_fake(TestDatabase::sqlite()).await;
         fake.script().whims = vec![(path, whim.clone())];
         let mut browser = Browser::of(&app);
 

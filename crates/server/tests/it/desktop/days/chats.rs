@@ -1,6 +1,6 @@
 //! Chats of two devices.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -54,7 +54,7 @@ async fn two(world: &World) -> (Device, Device) {
     (desk, lap)
 }
 
-async fn two_devices_tell_each_other_of_their_chats(database: Fresh) {
+async fn two_devices_tell_each_other_of_their_chats(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap) = two(&world).await;
     let chat = desk.begin_chat("good morning 🎈");
@@ -86,7 +86,7 @@ async fn two_devices_tell_each_other_of_their_chats(database: Fresh) {
     assert_eq!(found.body["createdAt"], created, "sync 6.4: createdAt is immutable");
 }
 
-async fn what_both_wrote_at_once_is_merged(database: Fresh) {
+async fn what_both_wrote_at_once_is_merged(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap) = two(&world).await;
     let chat = desk.begin_chat("first");
@@ -104,7 +104,7 @@ async fn what_both_wrote_at_once_is_merged(database: Fresh) {
     same(&desk, &lap, &chat);
 }
 
-async fn a_chat_that_was_uploaded_late_is_heard_of(database: Fresh) {
+async fn a_chat_that_was_uploaded_late_is_heard_of(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap) = two(&world).await;
     // Written before, and uploaded after, what the lap has heard of.
@@ -122,7 +122,7 @@ async fn a_chat_that_was_uploaded_late_is_heard_of(database: Fresh) {
     assert!(lap.chats.contains_key(&early), "sync 6.2, Gap");
 }
 
-async fn a_deleted_chat_stays_so_unless_it_is_newer(database: Fresh) {
+async fn a_deleted_chat_stays_so_unless_it_is_newer(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap) = two(&world).await;
     let (gone, back) = (desk.begin_chat("gone"), desk.begin_chat("back"));
@@ -153,7 +153,7 @@ async fn a_deleted_chat_stays_so_unless_it_is_newer(database: Fresh) {
     assert!(lap.chats.contains_key(&back), "sync 6.4: undelete if newer");
 }
 
-async fn a_new_device_hears_of_every_chat(database: Fresh) {
+async fn a_new_device_hears_of_every_chat(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap) = two(&world).await;
     // More than a page (sync 6.2: a hundred unless it is said otherwise).

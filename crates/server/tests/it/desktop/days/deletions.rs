@@ -1,6 +1,6 @@
 //! Deletions against edits (row 34).
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use uuid::Uuid;
 
 use super::{HOUR, MINUTE, agree, editable, one_of_each, settle};
@@ -53,7 +53,7 @@ fn all_edited(device: &Device, rows: &[(Channel, String)], why: &str) {
     }
 }
 
-async fn an_edit_from_before_a_deletion_comes_too_late(database: Fresh) {
+async fn an_edit_from_before_a_deletion_comes_too_late(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap, rows) = two_of_one_mind(&world).await;
     world.pass(HOUR);
@@ -70,7 +70,7 @@ async fn an_edit_from_before_a_deletion_comes_too_late(database: Fresh) {
     agree(&desk, &lap, "after a late edit");
 }
 
-async fn an_edit_from_after_a_deletion_brings_the_row_back(database: Fresh) {
+async fn an_edit_from_after_a_deletion_brings_the_row_back(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap, rows) = two_of_one_mind(&world).await;
     world.pass(HOUR);
@@ -87,7 +87,7 @@ async fn an_edit_from_after_a_deletion_brings_the_row_back(database: Fresh) {
     agree(&desk, &lap, "after a revival");
 }
 
-async fn a_deletion_beats_a_row_from_the_future(database: Fresh) {
+async fn a_deletion_beats_a_row_from_the_future(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap, rows) = two_of_one_mind(&world).await;
     lap.skew = DAY;
@@ -107,7 +107,7 @@ async fn a_deletion_beats_a_row_from_the_future(database: Fresh) {
     none_left(&lap, &rows, "the later of the row's own time and the deletion's");
 }
 
-async fn a_deletion_of_tomorrow_is_one_of_today(database: Fresh) {
+async fn a_deletion_of_tomorrow_is_one_of_today(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap, rows) = two_of_one_mind(&world).await;
     world.pass(HOUR);
@@ -124,7 +124,7 @@ async fn a_deletion_of_tomorrow_is_one_of_today(database: Fresh) {
     agree(&desk, &lap, "after a deletion of tomorrow");
 }
 
-async fn a_deletion_by_a_slow_clock_deletes_and_a_later_edit_revives(database: Fresh) {
+async fn a_deletion_by_a_slow_clock_deletes_and_a_later_edit_revives(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap, rows) = two_of_one_mind(&world).await;
     world.pass(HOUR);
@@ -143,7 +143,7 @@ async fn a_deletion_by_a_slow_clock_deletes_and_a_later_edit_revives(database: F
     agree(&desk, &phone, "after a deletion of yesterday");
 }
 
-async fn a_deletion_that_is_repeated_is_no_news(database: Fresh) {
+async fn a_deletion_that_is_repeated_is_no_news(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap, rows) = two_of_one_mind(&world).await;
     let mut phone = world.device().await;
@@ -170,7 +170,7 @@ async fn a_deletion_that_is_repeated_is_no_news(database: Fresh) {
     settle([&mut desk, &mut lap, &mut phone]).await;
 }
 
-async fn a_column_is_kept_where_its_deletion_is_not_heard(database: Fresh) {
+async fn a_column_is_kept_where_its_deletion_is_not_heard(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap, rows) = two_of_one_mind(&world).await;
     let column = rows.iter().find(|it| it.0 == Channel::KanbanColumns).expect("a column");

@@ -1,7 +1,7 @@
 //! A day on which encryption is turned on at noon.
 
 use memchr::memmem;
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::{HOUR, agree, editable, one_of_each, settle};
 use crate::both::on_both_databases;
@@ -21,7 +21,7 @@ on_both_databases!(
 /// In every text of the morning.
 const CANARY: &str = "canary-of-the-morning";
 
-async fn two_devices_of_which_one_turns_encryption_on_at_noon(database: Fresh) {
+async fn two_devices_of_which_one_turns_encryption_on_at_noon(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap) = (world.device().await, world.device().await);
 
@@ -110,7 +110,7 @@ async fn nothing_sings(world: &World, device: &mut Device) {
     }
 }
 
-async fn rows_of_equal_times_are_replaced_by_their_encrypted_selves_once(database: Fresh) {
+async fn rows_of_equal_times_are_replaced_by_their_encrypted_selves_once(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = world.device().await;
     one_of_each(&mut desk, CANARY);

@@ -1,6 +1,6 @@
 //! Clients of other months beside the newest.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::{HOUR, MINUTE, editable, one_of_each, settle};
 use crate::both::on_both_databases;
@@ -30,7 +30,7 @@ fn agree(old: &Device, new: &Device, when: &str) {
     }
 }
 
-async fn a_client_of_march_beside_a_new_one_brings_nothing_back(database: Fresh) {
+async fn a_client_of_march_beside_a_new_one_brings_nothing_back(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut old, mut new) = (world.older_device(Generation::March).await, world.device().await);
     // March says them as new in every cycle; see below.
@@ -79,7 +79,7 @@ async fn a_client_of_march_beside_a_new_one_brings_nothing_back(database: Fresh)
     }
 }
 
-async fn settings_that_are_repeated_are_not_said_back(database: Fresh) {
+async fn settings_that_are_repeated_are_not_said_back(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut old, mut new) = (world.older_device(Generation::March).await, world.device().await);
     old.set("C:\\March");
@@ -98,7 +98,7 @@ async fn settings_that_are_repeated_are_not_said_back(database: Fresh) {
     agree(&old, &new, "after many repetitions");
 }
 
-async fn a_client_of_spring_beside_a_new_one_is_understood(database: Fresh) {
+async fn a_client_of_spring_beside_a_new_one_is_understood(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut old, mut new) = (world.older_device(Generation::Spring).await, world.device().await);
     let of_old = one_of_each(&mut old, "of spring");

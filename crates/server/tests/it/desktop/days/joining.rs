@@ -1,6 +1,6 @@
 //! Tests of devices that get the key: by approval, by recovery code, and again.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::{HOUR, agree, one_of_each, settle};
 use crate::both::on_both_databases;
@@ -32,7 +32,7 @@ async fn encrypted(world: &World) -> Device {
     desk
 }
 
-async fn whoever_knows_the_recovery_code_joins_alone(database: Fresh) {
+async fn whoever_knows_the_recovery_code_joins_alone(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = encrypted(&world).await;
     let code = desk.recovery_code.clone().expect("a code");
@@ -52,7 +52,7 @@ async fn whoever_knows_the_recovery_code_joins_alone(database: Fresh) {
     assert_eq!(lap.umk, desk.umk, "e2ee 9: a register does not demote an active device");
 }
 
-async fn whoever_does_not_know_the_key_does_not_join(database: Fresh) {
+async fn whoever_does_not_know_the_key_does_not_join(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = encrypted(&world).await;
     let mut lap = world.device().await;
@@ -83,7 +83,7 @@ async fn whoever_does_not_know_the_key_does_not_join(database: Fresh) {
     assert_eq!(lap.own_status().await, Some(REVOKED), "e2ee 9: a revoked one is answered 2");
 }
 
-async fn a_device_that_was_let_in_by_an_old_one_reads_everything(database: Fresh) {
+async fn a_device_that_was_let_in_by_an_old_one_reads_everything(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = encrypted(&world).await;
     let mut lap = world.device().await;
@@ -105,7 +105,7 @@ async fn a_device_that_was_let_in_by_an_old_one_reads_everything(database: Fresh
     agree(&phone, &desk, "after an approval by an approved device");
 }
 
-async fn the_key_is_there_again_after_every_sign_in(database: Fresh) {
+async fn the_key_is_there_again_after_every_sign_in(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = encrypted(&world).await;
     let mut lap = world.device().await;
@@ -127,7 +127,7 @@ async fn the_key_is_there_again_after_every_sign_in(database: Fresh) {
     }
 }
 
-async fn a_revoked_device_learns_it_and_may_ask_again(database: Fresh) {
+async fn a_revoked_device_learns_it_and_may_ask_again(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = encrypted(&world).await;
     let mut lap = world.device().await;
@@ -159,7 +159,7 @@ async fn a_revoked_device_learns_it_and_may_ask_again(database: Fresh) {
     agree(&lap, &desk, "after it was let in again");
 }
 
-async fn an_approval_by_no_device_lets_nobody_in(database: Fresh) {
+async fn an_approval_by_no_device_lets_nobody_in(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = encrypted(&world).await;
     let (mut lap, mut eve) = (world.device().await, world.device().await);
@@ -185,7 +185,7 @@ async fn an_approval_by_no_device_lets_nobody_in(database: Fresh) {
     assert!(told.get("fingerprint").is_none_or(|it| *it == own), "e2ee 7, Fingerprint: {told}");
 }
 
-async fn a_proof_key_may_come_late_and_only_once(database: Fresh) {
+async fn a_proof_key_may_come_late_and_only_once(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = world.device().await;
     desk.begin_encryption().await;

@@ -1,6 +1,6 @@
 //! A day without encryption.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::{HOUR, MINUTE, agree, editable, one_of_each, settle};
@@ -18,7 +18,7 @@ on_both_databases!(
     a_push_whose_answer_was_lost_is_harmless_when_it_comes_again,
 );
 
-async fn two_devices_are_of_one_mind_all_day(database: Fresh) {
+async fn two_devices_are_of_one_mind_all_day(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap) = (world.device().await, world.device().await);
 
@@ -97,7 +97,7 @@ fn number_of_tomorrow(device: &mut Device, todo: &(Channel, String)) {
     row.updated = at;
 }
 
-async fn a_device_that_hears_little_at_a_time_hears_everything(database: Fresh) {
+async fn a_device_that_hears_little_at_a_time_hears_everything(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap) = (world.device().await, world.device().await);
     // More than two requests' worth of sessions, and two other channels that a
@@ -123,7 +123,7 @@ async fn a_device_that_hears_little_at_a_time_hears_everything(database: Fresh) 
     agree(&lap, &desk, "after many pages");
 }
 
-async fn whoever_has_nothing_to_say_is_told_that_nothing_is_new(database: Fresh) {
+async fn whoever_has_nothing_to_say_is_told_that_nothing_is_new(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap) = (world.device().await, world.device().await);
     desk.settle().await;
@@ -151,7 +151,7 @@ async fn whoever_has_nothing_to_say_is_told_that_nothing_is_new(database: Fresh)
     desk.settle().await;
 }
 
-async fn a_push_whose_answer_was_lost_is_harmless_when_it_comes_again(database: Fresh) {
+async fn a_push_whose_answer_was_lost_is_harmless_when_it_comes_again(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap) = (world.device().await, world.device().await);
     let rows = one_of_each(&mut desk, "first");

@@ -1,6 +1,6 @@
 //! A day on which everything is thrown away.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::{HOUR, agree, editable, one_of_each, settle};
 use crate::both::on_both_databases;
@@ -14,7 +14,7 @@ on_both_databases!(
     a_plain_account_is_filled_again_after_a_reset,
 );
 
-async fn a_reset_is_learned_by_the_other_device_and_both_begin_again(database: Fresh) {
+async fn a_reset_is_learned_by_the_other_device_and_both_begin_again(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap) = (world.device().await, world.device().await);
     let rows = one_of_each(&mut desk, "of the old days");
@@ -54,7 +54,7 @@ async fn a_reset_is_learned_by_the_other_device_and_both_begin_again(database: F
     }
 }
 
-async fn a_plain_account_is_filled_again_after_a_reset(database: Fresh) {
+async fn a_plain_account_is_filled_again_after_a_reset(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap) = (world.device().await, world.device().await);
     let rows = one_of_each(&mut desk, "of the old days");

@@ -1,6 +1,6 @@
 //! Clocks that are a day apart.
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::{HOUR, agree, editable, one_of_each, settle};
 use crate::both::on_both_databases;
@@ -15,7 +15,7 @@ on_both_databases!(
 
 const DAY: i64 = 86_400;
 
-async fn clocks_a_day_apart_come_to_the_same_rows(database: Fresh) {
+async fn clocks_a_day_apart_come_to_the_same_rows(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut fast, mut slow, mut right) =
         (world.device().await, world.device().await, world.device().await);
@@ -60,7 +60,7 @@ async fn clocks_a_day_apart_come_to_the_same_rows(database: Fresh) {
     agree(&slow, &fast, "after a word that came too early");
 }
 
-async fn a_clock_that_is_put_right_loses_nothing(database: Fresh) {
+async fn a_clock_that_is_put_right_loses_nothing(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut slow) = (world.device().await, world.device().await);
     settle([&mut desk, &mut slow]).await;

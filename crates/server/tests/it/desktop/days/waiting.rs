@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pia_testkit::databases::Fresh;
+use pia_testkit::databases::TestDatabase;
 
 use super::{HOUR, agree, editable, one_of_each, settle};
 use crate::both::on_both_databases;
@@ -22,7 +22,9 @@ on_both_databases!(
 
 const YEAR: Duration = Duration::from_hours(366 * 24);
 
-async fn who_is_told_to_wait_comes_again_without_its_header_and_is_understood(database: Fresh) {
+async fn who_is_told_to_wait_comes_again_without_its_header_and_is_understood(
+    database: TestDatabase,
+) {
     // One permit in a second once they are spent.
     let world = World::with(Setting::on(database).with("RateLimits__Sync", 60)).await;
     let mut desk = world.device().await;
@@ -49,7 +51,7 @@ async fn who_is_told_to_wait_comes_again_without_its_header_and_is_understood(da
     agree(&desk, &lap, "after many waits");
 }
 
-async fn compressed_bytes_are_known_by_their_first_two(database: Fresh) {
+async fn compressed_bytes_are_known_by_their_first_two(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut lap) = (world.device().await, world.device().await);
     one_of_each(&mut desk, "unlabelled");
@@ -61,15 +63,15 @@ async fn compressed_bytes_are_known_by_their_first_two(database: Fresh) {
     agree(&desk, &lap, "after bytes without a label");
 }
 
-async fn a_device_that_was_away_for_a_year_brings_nothing_back(database: Fresh) {
+async fn a_device_that_was_away_for_a_year_brings_nothing_back(database: TestDatabase) {
     a_year_away(database, Generation::Newest).await;
 }
 
-async fn an_old_device_that_was_away_for_a_year_brings_nothing_back(database: Fresh) {
+async fn an_old_device_that_was_away_for_a_year_brings_nothing_back(database: TestDatabase) {
     a_year_away(database, Generation::March).await;
 }
 
-async fn a_year_away(database: Fresh, generation: Generation) {
+async fn a_year_away(database: TestDatabase, generation: Generation) {
     let world = World::new(database).await;
     let (mut desk, mut away) = (world.device().await, world.older_device(generation).await);
     // March says them as new in every cycle.

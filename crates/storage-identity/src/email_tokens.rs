@@ -15,10 +15,10 @@ use crate::registering::TokenRow;
 
 /// Number of a user's earlier tokens for one purpose that stay beside a new
 /// one.
-const OLDER: i64 = 2;
+const MAX_OLDER_TOKENS: i64 = 2;
 
 /// Number of rows a letter and its audit entry make.
-const ROWS_OF_A_LETTER: usize = 4;
+const ROWS_PER_EMAIL: usize = 4;
 
 /// A letter that is never sent: it is gone before anybody can see it.
 const DECOY: &str = "decoy";
@@ -57,7 +57,7 @@ impl SqlEmailTokens {
                 let surplus: Vec<Vec<u8>> = tokens::table
                     .filter(like)
                     .order((expires_at.desc(), tokens::hash))
-                    .offset(OLDER)
+                    .offset(MAX_OLDER_TOKENS)
                     .select(tokens::hash)
                     .load(conn)
                     .await?;
@@ -75,7 +75,7 @@ impl SqlEmailTokens {
     /// once.
     async fn add_nothing(&self, at: Timestamp) -> Result<(), DbError> {
         let nobody = UserId::generate();
-        let decoys = (0..ROWS_OF_A_LETTER).map(|_| QueuedEmail::new(DECOY).to_address(at, DECOY));
+        let decoys = (0..ROWS_PER_EMAIL).map(|_| QueuedEmail::new(DECOY).to_address(at, DECOY));
         let effects = decoys.fold(SideEffects::default(), SideEffects::and_mail);
         in_tx!(self.db, async |conn| -> Result<(), DbError> {
             conn.lock_account(nobody).await?;
@@ -86,7 +86,7 @@ impl SqlEmailTokens {
         })
     }
 
-    async fn whose(
+    async fn token_owner(
         &self,
         token: TokenHash,
         wanted: EmailTokenPurpose,
@@ -160,7 +160,7 @@ impl EmailTokenStore for SqlEmailTokens {
         wanted: EmailTokenPurpose,
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
-        Ok(self.whose(token, wanted, now).await?)
+        Ok(self.token_owner(token, wanted, now).await?)
     }
 
     async fn verify(
