@@ -58,6 +58,44 @@ fn nothing_is_left_for_later() {
 }
 
 #[test]
+fn storage_writes_a_ports_method_once() {
+    let storage = rust_files().into_iter().filter(|it| {
+        let path = shown(it);
+        path.starts_with("crates/storage") && path.contains("/src/")
+    });
+    let forwarding = storage.flat_map(|file| {
+        let found = forwarding_methods(&text(&file));
+        found.into_iter().map(move |it| format!("{}: {it}", shown(&file)))
+    });
+    refuse(forwarding, "methods that only one other method calls, and only to forward to them");
+}
+
+/// Returns the methods of a file that are called once, by a method that does
+/// nothing else.
+fn forwarding_methods(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let bodies = lines.windows(3).filter_map(|it| match it {
+        [opened, body, "}"] if opened.ends_with('{') => body.strip_prefix("Ok(self."),
+        _ => None,
+    });
+    bodies
+        .filter(|it| it.ends_with(".await?)"))
+        .filter_map(|it| Some(it.split_once('(')?.0.to_owned()))
+        .filter(|it| text.matches(&format!("self.{it}(")).count() == 1)
+        .filter(|it| text.contains(&format!("fn {it}(")))
+        .collect()
+}
+
+#[test]
+fn a_method_that_only_forwards_is_found() {
+    let forwards = "async fn end(&self) {\nOk(self.delete().await?)\n}\nasync fn delete(&self) {}";
+    let shared = format!("{forwards}\nasync fn sweep(&self) {{\nOk(self.delete().await?)\n}}");
+
+    assert_eq!(forwarding_methods(forwards), ["delete"]);
+    assert_eq!(forwarding_methods(&shared), Vec::<String>::new());
+}
+
+#[test]
 fn every_letter_that_is_written_has_its_words() {
     let shipped = rust_files().into_iter().filter(|it| {
         let path = shown(it);

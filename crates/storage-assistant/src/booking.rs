@@ -306,7 +306,6 @@ impl Batch {
                 .into_values()
                 .filter(|(user, group, _)| user.or(*group).is_some_and(|it| known.contains(&it)));
             conn.insert_all(there.map(|it| it.2).collect()).await?;
-            Ok(())
         })
     }
 }

@@ -179,63 +179,6 @@ impl SqlCreditStore {
         }
         Ok(living)
     }
-
-    async fn load_windows(&self, holder: Holder) -> Result<CreditWindows, DbError> {
-        let keys: Vec<String> = holder.windows().map(|it| it.to_string()).collect();
-        let (now, weeks) = (self.clock.now(), *self.weeks.get());
-        on_conn!(self.db.reader(), |conn| {
-            let rows = conn.windows(&keys).await?;
-            let mut windows = holder.windows().map(|it| (it, WindowRow::new(it, None, None)));
-            let mut books =
-                CreditWindows { windows: std::collections::BTreeMap::new(), weeks, now };
-            for (key, empty) in windows.by_ref() {
-                let row = rows.iter().find(|it| it.key == empty.key).unwrap_or(&empty);
-                let mut window = row.window()?;
-                window.roll_over(weeks, now);
-                books.windows.insert(key, window);
-            }
-            if pool_of(&holder, &books).is_some() {
-                let unused = conn.unused(last_week(&holder, &books)).await?;
-                fill(&mut books, &holder, unused);
-            }
-            Ok(books)
-        })
-    }
-
-    async fn give(
-        &self,
-        group: GroupId,
-        credits: Micros,
-        effects: &SideEffects,
-    ) -> Result<Option<Micros>, DbError> {
-        let key = WindowKey { kind: WindowKind::TopUp, owner: group.0 };
-        let row = WindowRow::new(key, None, Some(DbUid(group.0)));
-        let keys = [key.to_string()];
-        in_tx!(self.db, async |conn| -> Result<Option<Micros>, DbError> {
-            if conn.existing_ids(&[], &[DbUid(group.0)]).await?.is_empty() {
-                return Ok(None);
-            }
-            conn.insert_all(vec![row.clone()]).await?;
-            let held = conn.lock_windows(&keys).await?;
-            let before = held.as_slice().first().map_or(0, |it| it.total);
-            let total = before.saturating_add(credits.0);
-            let window = credit_windows::table.find(key.to_string());
-            let given = diesel::update(window).set(credit_windows::total.eq(total));
-            given.execute(conn).await?;
-            conn.write_effects(&self.db, effects).await?;
-            Ok(Some(Micros(total)))
-        })
-    }
-
-    async fn compare(&self) -> Result<Vec<Mismatch>, DbError> {
-        let found = on_conn!(self.db.reader(), |conn| conn.mismatches().await?);
-        let told = found.into_iter().map(|it| Mismatch {
-            window: it.window_key,
-            reserved: Micros(it.reserved),
-            open: Micros(it.open),
-        });
-        Ok(told.collect())
-    }
 }
 
 impl UsageLog for SqlCreditStore {
@@ -274,7 +217,25 @@ impl CreditStore for SqlCreditStore {
     }
 
     async fn load_windows(&self, holder: Holder) -> Result<CreditWindows, Unavailable> {
-        Ok(self.load_windows(holder).await?)
+        let keys: Vec<String> = holder.windows().map(|it| it.to_string()).collect();
+        let (now, weeks) = (self.clock.now(), *self.weeks.get());
+        Ok(on_conn!(self.db.reader(), |conn| {
+            let rows = conn.windows(&keys).await?;
+            let mut windows = holder.windows().map(|it| (it, WindowRow::new(it, None, None)));
+            let mut books =
+                CreditWindows { windows: std::collections::BTreeMap::new(), weeks, now };
+            for (key, empty) in windows.by_ref() {
+                let row = rows.iter().find(|it| it.key == empty.key).unwrap_or(&empty);
+                let mut window = row.window()?;
+                window.roll_over(weeks, now);
+                books.windows.insert(key, window);
+            }
+            if pool_of(&holder, &books).is_some() {
+                let unused = conn.unused(last_week(&holder, &books)).await?;
+                fill(&mut books, &holder, unused);
+            }
+            books
+        })?)
     }
 
     async fn top_up(
@@ -283,11 +244,33 @@ impl CreditStore for SqlCreditStore {
         credits: Micros,
         effects: SideEffects,
     ) -> Result<Option<Micros>, Unavailable> {
-        Ok(self.give(group, credits, &effects).await?)
+        let key = WindowKey { kind: WindowKind::TopUp, owner: group.0 };
+        let row = WindowRow::new(key, None, Some(DbUid(group.0)));
+        let keys = [key.to_string()];
+        Ok(in_tx!(self.db, async |conn| -> Result<Option<Micros>, DbError> {
+            if conn.existing_ids(&[], &[DbUid(group.0)]).await?.is_empty() {
+                return Ok(None);
+            }
+            conn.insert_all(vec![row.clone()]).await?;
+            let held = conn.lock_windows(&keys).await?;
+            let before = held.as_slice().first().map_or(0, |it| it.total);
+            let total = before.saturating_add(credits.0);
+            let window = credit_windows::table.find(key.to_string());
+            let given = diesel::update(window).set(credit_windows::total.eq(total));
+            given.execute(conn).await?;
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(Some(Micros(total)))
+        })?)
     }
 
     async fn find_mismatches(&self) -> Result<Vec<Mismatch>, Unavailable> {
-        Ok(self.compare().await?)
+        let found = on_conn!(self.db.reader(), |conn| conn.mismatches().await?)?;
+        let told = found.into_iter().map(|it| Mismatch {
+            window: it.window_key,
+            reserved: Micros(it.reserved),
+            open: Micros(it.open),
+        });
+        Ok(told.collect())
     }
 }
 

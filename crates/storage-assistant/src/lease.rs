@@ -57,7 +57,7 @@ impl Lease {
         .bind::<Uid, _>(DbUid(self.instance));
         on_conn!(db.writer(), |conn| {
             alive.execute(conn).await?;
-        });
+        })?;
         *self.said.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
         Ok(())
     }
@@ -68,7 +68,7 @@ impl Lease {
         let row = diesel::delete(credit_instances::table.find(DbUid(self.instance)));
         on_conn!(db.writer(), |conn| {
             row.execute(conn).await?;
-        });
+        })?;
         Ok(())
     }
 }
@@ -91,7 +91,7 @@ pub(crate) async fn count_live(db: &Database) -> Result<u32, DbError> {
              WHERE alive_until >= CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
         }
     });
-    let Living { living } = on_conn!(db.reader(), |conn| count.get_result(conn).await?);
+    let Living { living } = on_conn!(db.reader(), |conn| count.get_result(conn).await?)?;
     Ok(u32::try_from(living).unwrap_or(u32::MAX))
 }
 

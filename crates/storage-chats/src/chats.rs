@@ -33,7 +33,7 @@ impl SqlChats {
         let live = chat.filter(chats::deleted_at.is_null());
         Ok(on_conn!(self.db.reader(), |conn| {
             live.select(ListRow::as_select()).first(conn).await.optional()?
-        }))
+        })?)
     }
 }
 

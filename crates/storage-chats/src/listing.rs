@@ -105,7 +105,7 @@ async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
         ledgers::last_stamp,
         person_salts::salt.nullable(),
     ));
-    let row: Option<HeadRow> = on_conn!(db.reader(), |conn| row.first(conn).await.optional()?);
+    let row: Option<HeadRow> = on_conn!(db.reader(), |conn| row.first(conn).await.optional()?)?;
     let Some((epoch, version, DbInstant(last_stamp), salt)) = row else {
         let last_stamp = Timestamp::UNIX_EPOCH;
         let version = ChatsVersion { epoch: None, version: 0, last_stamp };
@@ -149,7 +149,7 @@ async fn places(
         }
         let rows = rows.order((chats::updated_at, chats::id)).limit(limit);
         rows.select(PositionRow::as_select()).load(conn).await?
-    }))
+    })?)
 }
 
 async fn bodies(
@@ -163,6 +163,6 @@ async fn bodies(
     let these = chats::user_id.eq(DbUid(user.0)).and(chats::id.eq_any(ids));
     let live = chats::table.filter(these.and(chats::deleted_at.is_null()));
     let rows: Vec<ListRow> =
-        on_conn!(db.reader(), |conn| live.select(ListRow::as_select()).load(conn).await?);
+        on_conn!(db.reader(), |conn| live.select(ListRow::as_select()).load(conn).await?)?;
     Ok(rows.into_iter().map(|it| (it.id, it)).collect())
 }

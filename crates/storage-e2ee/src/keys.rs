@@ -33,12 +33,22 @@ impl SqlKeys {
         Self { db, sealer }
     }
 
-    async fn decide(
+    /// Returns the guard that seals and opens the user's proof key; `None` if
+    /// there is no such account. Called outside of the transaction: a salt is
+    /// written if there was none.
+    async fn proof_key_sealer(&self, user: UserId) -> Result<Option<ProofKeySealer>, DbError> {
+        Ok(self.sealer.seal_for(user).await?.map(|seal| ProofKeySealer::new(user, seal)))
+    }
+}
+
+#[async_trait]
+impl KeyStore for SqlKeys {
+    async fn change(
         &self,
         user: UserId,
         at: Timestamp,
         judge: DecideChange<'_>,
-    ) -> Result<bool, DbError> {
+    ) -> Result<bool, Unavailable> {
         let Some(guard) = self.proof_key_sealer(user).await? else { return Ok(false) };
         let (owner, at) = (DbUid(user.0), DbInstant(at));
         let done = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
@@ -86,37 +96,31 @@ impl SqlKeys {
         match done {
             // Whoever does nothing leaves no ledger either.
             Err(DbError::Query(RollbackTransaction)) => Ok(true),
-            done => done,
+            done => Ok(done?),
         }
     }
 
-    /// Returns the guard that seals and opens the user's proof key; `None` if
-    /// there is no such account. Called outside of the transaction: a salt is
-    /// written if there was none.
-    async fn proof_key_sealer(&self, user: UserId) -> Result<Option<ProofKeySealer>, DbError> {
-        Ok(self.sealer.seal_for(user).await?.map(|seal| ProofKeySealer::new(user, seal)))
-    }
-
-    async fn load_devices(&self, user: UserId) -> Result<Vec<Device>, DbError> {
+    async fn devices(&self, user: UserId) -> Result<Vec<Device>, Unavailable> {
         let theirs = devices::table
             .filter(devices::user_id.eq(DbUid(user.0)))
             .order((devices::created_at, devices::id));
         let rows: Vec<DeviceRow> = on_conn!(self.db.reader(), |conn| {
             theirs.select(DeviceRow::as_select()).load(conn).await?
-        });
-        rows.into_iter().map(TryInto::try_into).collect()
+        })?;
+        Ok(rows.into_iter().map(TryInto::try_into).collect::<Result<_, DbError>>()?)
     }
 
-    async fn load_device(&self, user: UserId, id: &DeviceId) -> Result<Option<Device>, DbError> {
+    async fn device(&self, user: UserId, id: &DeviceId) -> Result<Option<Device>, Unavailable> {
         let this = devices::user_id.eq(DbUid(user.0)).and(devices::device_id.eq(id.as_str()));
         let this = devices::table.filter(this);
         let row: Option<DeviceRow> = on_conn!(self.db.reader(), |conn| {
             this.select(DeviceRow::as_select()).first(conn).await.optional()?
-        });
-        row.map(TryInto::try_into).transpose()
+        })?;
+        let device: Option<Result<Device, DbError>> = row.map(TryInto::try_into);
+        Ok(device.transpose()?)
     }
 
-    async fn load_state(&self, user: UserId) -> Result<KeyState, DbError> {
+    async fn state(&self, user: UserId) -> Result<KeyState, Unavailable> {
         let ledger = ledgers::table
             .find(DbUid(user.0))
             .select((ledgers::encrypted_at.is_not_null(), ledgers::umk_version));
@@ -126,46 +130,18 @@ impl SqlKeys {
             on_conn!(self.db.reader(), |conn| {
                 let ledger = ledger.first(conn).await.optional()?;
                 (ledger, guarded.first(conn).await.optional()?)
-            });
+            })?;
         let (encrypted, umk_version) = ledger.unwrap_or_default();
         let (recovery, proof_key) = (guarded.is_some(), guarded.unwrap_or_default());
         Ok(KeyState { encrypted, umk_version, recovery, proof_key })
     }
 
-    async fn copy(&self, user: UserId) -> Result<Option<RecoveryCopy>, DbError> {
+    async fn recovery(&self, user: UserId) -> Result<Option<RecoveryCopy>, Unavailable> {
         let copy = recovery_keys::table.find(DbUid(user.0));
         let row: Option<RecoveryRow> = on_conn!(self.db.reader(), |conn| {
             copy.select(RecoveryRow::as_select()).first(conn).await.optional()?
-        });
+        })?;
         Ok(row.map(Into::into))
-    }
-}
-
-#[async_trait]
-impl KeyStore for SqlKeys {
-    async fn change(
-        &self,
-        user: UserId,
-        at: Timestamp,
-        judge: DecideChange<'_>,
-    ) -> Result<bool, Unavailable> {
-        Ok(self.decide(user, at, judge).await?)
-    }
-
-    async fn devices(&self, user: UserId) -> Result<Vec<Device>, Unavailable> {
-        Ok(self.load_devices(user).await?)
-    }
-
-    async fn device(&self, user: UserId, id: &DeviceId) -> Result<Option<Device>, Unavailable> {
-        Ok(self.load_device(user, id).await?)
-    }
-
-    async fn state(&self, user: UserId) -> Result<KeyState, Unavailable> {
-        Ok(self.load_state(user).await?)
-    }
-
-    async fn recovery(&self, user: UserId) -> Result<Option<RecoveryCopy>, Unavailable> {
-        Ok(self.copy(user).await?)
     }
 }
 

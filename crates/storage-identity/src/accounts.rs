@@ -28,21 +28,34 @@ impl SqlAccounts {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn with_address(&self, email: &str) -> Result<Option<Credentials>, DbError> {
+#[async_trait]
+impl AccountStore for SqlAccounts {
+    async fn register(
+        &self,
+        new: NewAccount,
+        seats: Option<u32>,
+        effects: SideEffects,
+    ) -> Result<Registered, Unavailable> {
+        Ok(register(&self.db, new, seats, effects).await?)
+    }
+
+    /// Does not find a deactivated account: nobody signs in to one.
+    async fn by_email(&self, email: &str) -> Result<Option<Credentials>, Unavailable> {
         let account = with_address(email).filter(accounts::deactivated_at.is_null());
         let row: Option<AccountRow> = on_conn!(self.db.reader(), |conn| {
             account.select(AccountRow::as_select()).first(conn).await.optional()?
-        });
-        row.map(Credentials::try_from).transpose()
+        })?;
+        Ok(row.map(Credentials::try_from).transpose()?)
     }
 
-    async fn candidate_with(
+    async fn candidate(
         &self,
         email: &str,
         from: Option<Network>,
         since: Timestamp,
-    ) -> Result<Option<Candidate>, DbError> {
+    ) -> Result<Option<Candidate>, Unavailable> {
         let account = with_address(email).filter(accounts::deactivated_at.is_null());
         let was_there = sign_ins::table
             .filter(sign_ins::user_id.eq(accounts::id))
@@ -55,7 +68,7 @@ impl SqlAccounts {
         let found: Option<(AccountRow, bool, bool)> = on_conn!(self.db.reader(), |conn| {
             let row = (AccountRow::as_select(), exists(was_there), exists(factor_on));
             account.select(row).first(conn).await.optional()?
-        });
+        })?;
         found
             .map(|(row, was_there_before, has_factor)| {
                 let credentials = row.try_into()?;
@@ -64,20 +77,20 @@ impl SqlAccounts {
             .transpose()
     }
 
-    async fn of_user(&self, user: UserId) -> Result<Option<Account>, DbError> {
+    async fn find(&self, user: UserId) -> Result<Option<Account>, Unavailable> {
         let account = accounts::table.find(DbUid(user.0));
         let row: Option<AccountRow> = on_conn!(self.db.reader(), |conn| {
             account.select(AccountRow::as_select()).first(conn).await.optional()?
-        });
-        row.map(|row| Ok(Credentials::try_from(row)?.account)).transpose()
+        })?;
+        Ok(row.map(Credentials::try_from).transpose()?.map(|it| it.account))
     }
 
-    async fn load_caller_state(
+    async fn standing(
         &self,
         user: UserId,
         session: SessionId,
         now: Timestamp,
-    ) -> Result<Option<CallerState>, DbError> {
+    ) -> Result<Option<CallerState>, Unavailable> {
         let in_force = sessions::user_id
             .eq(DbUid(user.0))
             .and(sessions::expires_at.gt(DbInstant(now)))
@@ -94,7 +107,7 @@ impl SqlAccounts {
                 sessions::app_password_id.is_not_null(),
             ));
         let found: Option<(i32, String, DbUid, bool, bool)> =
-            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
         let Some((customer, role, group, email_verified, by_app_password)) = found else {
             return Ok(None);
         };
@@ -104,11 +117,13 @@ impl SqlAccounts {
         Ok(Some(CallerState { user, credential, customer, role, group, scope, email_verified }))
     }
 
-    async fn load_key_caller_state(
+    async fn key_standing(
         &self,
-        ApiKeyRef { user, key }: ApiKeyRef,
+        claim: ApiKeyRef,
         now: Timestamp,
-    ) -> Result<Option<CallerState>, DbError> {
+    ) -> Result<Option<CallerState>, Unavailable> {
+        let ApiKeyRef { user, key } = claim;
+
         let ends_later = api_keys::expires_at.is_null().or(api_keys::expires_at.gt(DbInstant(now)));
         let in_force = api_keys::user_id
             .eq(DbUid(user.0))
@@ -126,7 +141,7 @@ impl SqlAccounts {
                 ),
             );
         let found: Option<(i32, String, DbUid, bool, i64, String)> =
-            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
         let Some((customer, role, group, email_verified, weekly_credits, scopes)) = found else {
             return Ok(None);
         };
@@ -139,88 +154,21 @@ impl SqlAccounts {
         Ok(Some(CallerState { user, credential, customer, role, group, scope, email_verified }))
     }
 
-    async fn replace_hash(&self, user: UserId, old: &str, new: &str) -> Result<(), DbError> {
-        // Compared and set in one statement, so that a password changed
-        // meanwhile is not undone.
-        let kept = accounts::table.find(DbUid(user.0)).filter(accounts::password_hash.eq(old));
-        let update = diesel::update(kept).set(accounts::password_hash.eq(new));
-        on_conn!(self.db.writer(), |conn| update.execute(conn).await?);
-        Ok(())
-    }
-
-    async fn set_customer(
-        &self,
-        user: UserId,
-        customer: CustomerType,
-        company: &str,
-        effects: SideEffects,
-    ) -> Result<bool, DbError> {
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            let declared =
-                (accounts::customer_type.eq(customer.number()), accounts::company_name.eq(company));
-            let account = diesel::update(accounts::table.find(DbUid(user.0)));
-            if account.set(declared).execute(conn).await? == 0 {
-                return Ok(false);
-            }
-            conn.write_effects(&self.db, &effects).await?;
-            Ok(true)
-        })
-    }
-}
-
-#[async_trait]
-impl AccountStore for SqlAccounts {
-    async fn register(
-        &self,
-        new: NewAccount,
-        seats: Option<u32>,
-        effects: SideEffects,
-    ) -> Result<Registered, Unavailable> {
-        Ok(register(&self.db, new, seats, effects).await?)
-    }
-
-    /// Does not find a deactivated account: nobody signs in to one.
-    async fn by_email(&self, email: &str) -> Result<Option<Credentials>, Unavailable> {
-        Ok(self.with_address(email).await?)
-    }
-
-    async fn candidate(
-        &self,
-        email: &str,
-        from: Option<Network>,
-        since: Timestamp,
-    ) -> Result<Option<Candidate>, Unavailable> {
-        Ok(self.candidate_with(email, from, since).await?)
-    }
-
-    async fn find(&self, user: UserId) -> Result<Option<Account>, Unavailable> {
-        Ok(self.of_user(user).await?)
-    }
-
-    async fn standing(
-        &self,
-        user: UserId,
-        session: SessionId,
-        now: Timestamp,
-    ) -> Result<Option<CallerState>, Unavailable> {
-        Ok(self.load_caller_state(user, session, now).await?)
-    }
-
-    async fn key_standing(
-        &self,
-        claim: ApiKeyRef,
-        now: Timestamp,
-    ) -> Result<Option<CallerState>, Unavailable> {
-        Ok(self.load_key_caller_state(claim, now).await?)
-    }
-
     async fn rehash(
         &self,
         user: UserId,
         old: &Secret<String>,
         new: &Secret<String>,
     ) -> Result<(), Unavailable> {
-        Ok(self.replace_hash(user, old.expose(), new.expose()).await?)
+        let old = old.expose();
+        let new = new.expose();
+
+        // Compared and set in one statement, so that a password changed
+        // meanwhile is not undone.
+        let kept = accounts::table.find(DbUid(user.0)).filter(accounts::password_hash.eq(old));
+        let update = diesel::update(kept).set(accounts::password_hash.eq(new));
+        on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
+        Ok(())
     }
 
     async fn declare(
@@ -230,7 +178,16 @@ impl AccountStore for SqlAccounts {
         company: &str,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        Ok(self.set_customer(user, customer, company, effects).await?)
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            let declared =
+                (accounts::customer_type.eq(customer.number()), accounts::company_name.eq(company));
+            let account = diesel::update(accounts::table.find(DbUid(user.0)));
+            if account.set(declared).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        })?)
     }
 }
 

@@ -99,7 +99,7 @@ impl SqlAddresses {
         let rows = accounts::table
             .filter(foreign.or(accounts::email_folded.like(WITH_ASCII_LABEL)))
             .order((accounts::created_at, accounts::id));
-        on_conn!(self.db.reader(), |conn| Ok(rows.select(Row::as_select()).load(conn).await?))
+        on_conn!(self.db.reader(), |conn| rows.select(Row::as_select()).load(conn).await?)
     }
 
     async fn set(&self, row: &Row, email: &str, folded: &str) -> Result<Outcome, DbError> {
@@ -132,7 +132,8 @@ impl SqlAddresses {
             .filter(invitations::email_folded.is_not_null())
             .filter(foreign.or(email.like(WITH_ASCII_LABEL)))
             .select((invitations::id, email));
-        let rows: Vec<(DbUid, String)> = on_conn!(self.db.reader(), |conn| rows.load(conn).await?);
+        let rows: Vec<(DbUid, String)> =
+            on_conn!(self.db.reader(), |conn| rows.load(conn).await?)?;
         let mut changed = 0;
         for (id, before) in rows {
             let folded = fold_email(&before);
@@ -141,7 +142,7 @@ impl SqlAddresses {
             }
             let update = diesel::update(invitations::table.find(id));
             let update = update.set(invitations::email_folded.eq(folded));
-            changed += on_conn!(self.db.writer(), |conn| update.execute(conn).await?) as u64;
+            changed += on_conn!(self.db.writer(), |conn| update.execute(conn).await?)? as u64;
         }
         Ok(changed)
     }

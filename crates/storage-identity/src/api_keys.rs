@@ -24,17 +24,20 @@ impl SqlApiKeys {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn insert_api_key(
+#[async_trait]
+impl ApiKeyStore for SqlApiKeys {
+    async fn add(
         &self,
-        new: &NewApiKey,
+        new: NewApiKey,
         most: usize,
         evidence: VerifiedProof,
-        effects: &SideEffects,
-    ) -> Result<StoreAppPassword, DbError> {
+        effects: SideEffects,
+    ) -> Result<StoreAppPassword, Unavailable> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let row = Row::from(new);
-        in_tx!(self.db, async |conn| -> Result<StoreAppPassword, DbError> {
+        let row = Row::from(&new);
+        Ok(in_tx!(self.db, async |conn| -> Result<StoreAppPassword, DbError> {
             // Under the account's lock, so that of many at once each counts
             // the others.
             if !conn.lock_session(new.by, new.entry.created_at).await? {
@@ -54,93 +57,35 @@ impl SqlApiKeys {
                 return Ok(StoreAppPassword::Stale);
             }
             diesel::insert_into(api_keys::table).values(&row).execute(conn).await?;
-            conn.write_effects(&self.db, effects).await?;
+            conn.write_effects(&self.db, &effects).await?;
             Ok(StoreAppPassword::Done)
-        })
+        })?)
     }
 
-    async fn of_user(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, DbError> {
+    async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable> {
         let theirs = api_keys::table
             .filter(api_keys::user_id.eq(DbUid(user.0)))
             .order((api_keys::created_at, api_keys::id));
         let rows: Vec<Row> = on_conn!(self.db.reader(), |conn| {
             theirs.select(Row::as_select()).load(conn).await?
-        });
+        })?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    async fn with_hash(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, DbError> {
+    async fn find(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, Unavailable> {
         let key = api_keys::table
             .filter(api_keys::hash.eq(hash.0.to_vec()))
             .select((api_keys::user_id, api_keys::id));
         let found: Option<(DbUid, DbUid)> =
-            on_conn!(self.db.reader(), |conn| key.first(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| key.first(conn).await.optional()?)?;
         Ok(found.map(|(user, key)| ApiKeyRef { user: UserId(user.0), key: ApiKeyId(key.0) }))
     }
 
-    async fn owner_of(&self, key: ApiKeyId) -> Result<Option<UserId>, DbError> {
+    async fn owner(&self, key: ApiKeyId) -> Result<Option<UserId>, Unavailable> {
         let owner = api_keys::table.find(DbUid(key.0)).select(api_keys::user_id);
         let owner: Option<DbUid> =
-            on_conn!(self.db.reader(), |conn| owner.first(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| owner.first(conn).await.optional()?)?;
         Ok(owner.map(|it| UserId(it.0)))
-    }
-
-    async fn note(
-        &self,
-        key: ApiKeyId,
-        at: Timestamp,
-        not_since: Timestamp,
-    ) -> Result<(), DbError> {
-        let longer_ago = api_keys::used_at.is_null().or(api_keys::used_at.le(DbInstant(not_since)));
-        let this = api_keys::table.find(DbUid(key.0)).filter(longer_ago.assume_not_null());
-        let used = diesel::update(this).set(api_keys::used_at.eq(DbInstant(at)));
-        on_conn!(self.db.writer(), |conn| used.execute(conn).await?);
-        Ok(())
-    }
-
-    async fn delete_key(
-        &self,
-        claim: ApiKeyRef,
-        at: Timestamp,
-        effects: KeyEndEffects,
-    ) -> Result<bool, DbError> {
-        let theirs = api_keys::user_id.eq(DbUid(claim.user.0));
-        let this = api_keys::table.find(DbUid(claim.key.0)).filter(theirs);
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            let name = this.select(api_keys::name).first::<String>(conn).await.optional()?;
-            let Some(name) = name else { return Ok(false) };
-            // Of many who take it away at once, one tells of it.
-            if diesel::delete(this).execute(conn).await? == 0 {
-                return Ok(false);
-            }
-            conn.write_effects(&self.db, &effects(claim, at, &name)).await?;
-            Ok(true)
-        })
-    }
-}
-
-#[async_trait]
-impl ApiKeyStore for SqlApiKeys {
-    async fn add(
-        &self,
-        new: NewApiKey,
-        most: usize,
-        evidence: VerifiedProof,
-        effects: SideEffects,
-    ) -> Result<StoreAppPassword, Unavailable> {
-        Ok(self.insert_api_key(&new, most, evidence, &effects).await?)
-    }
-
-    async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable> {
-        Ok(self.of_user(user).await?)
-    }
-
-    async fn find(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, Unavailable> {
-        Ok(self.with_hash(hash).await?)
-    }
-
-    async fn owner(&self, key: ApiKeyId) -> Result<Option<UserId>, Unavailable> {
-        Ok(self.owner_of(key).await?)
     }
 
     async fn used(
@@ -149,7 +94,11 @@ impl ApiKeyStore for SqlApiKeys {
         at: Timestamp,
         not_since: Timestamp,
     ) -> Result<(), Unavailable> {
-        Ok(self.note(key, at, not_since).await?)
+        let longer_ago = api_keys::used_at.is_null().or(api_keys::used_at.le(DbInstant(not_since)));
+        let this = api_keys::table.find(DbUid(key.0)).filter(longer_ago.assume_not_null());
+        let used = diesel::update(this).set(api_keys::used_at.eq(DbInstant(at)));
+        on_conn!(self.db.writer(), |conn| used.execute(conn).await?)?;
+        Ok(())
     }
 
     async fn remove(
@@ -158,7 +107,18 @@ impl ApiKeyStore for SqlApiKeys {
         at: Timestamp,
         effects: KeyEndEffects,
     ) -> Result<bool, Unavailable> {
-        Ok(self.delete_key(claim, at, effects).await?)
+        let theirs = api_keys::user_id.eq(DbUid(claim.user.0));
+        let this = api_keys::table.find(DbUid(claim.key.0)).filter(theirs);
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            let name = this.select(api_keys::name).first::<String>(conn).await.optional()?;
+            let Some(name) = name else { return Ok(false) };
+            // Of many who take it away at once, one tells of it.
+            if diesel::delete(this).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            conn.write_effects(&self.db, &effects(claim, at, &name)).await?;
+            Ok(true)
+        })?)
     }
 }
 

@@ -24,17 +24,20 @@ impl SqlAppPasswords {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn insert_app_password(
+#[async_trait]
+impl AppPasswordStore for SqlAppPasswords {
+    async fn add(
         &self,
-        new: &NewAppPassword,
+        new: NewAppPassword,
         most: usize,
         evidence: VerifiedProof,
-        effects: &SideEffects,
-    ) -> Result<StoreAppPassword, DbError> {
+        effects: SideEffects,
+    ) -> Result<StoreAppPassword, Unavailable> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let row = NewRow::from(new);
-        in_tx!(self.db, async |conn| -> Result<StoreAppPassword, DbError> {
+        let row = NewRow::from(&new);
+        Ok(in_tx!(self.db, async |conn| -> Result<StoreAppPassword, DbError> {
             // Under the account's lock, so that of many at once each counts
             // the others.
             if !conn.lock_session(new.by, new.at).await? {
@@ -54,44 +57,45 @@ impl SqlAppPasswords {
                 return Ok(StoreAppPassword::Stale);
             }
             diesel::insert_into(app_passwords::table).values(&row).execute(conn).await?;
-            conn.write_effects(&self.db, effects).await?;
+            conn.write_effects(&self.db, &effects).await?;
             Ok(StoreAppPassword::Done)
-        })
+        })?)
     }
 
-    async fn of_user(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, DbError> {
+    async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable> {
         let theirs = app_passwords::table
             .filter(app_passwords::user_id.eq(DbUid(user.0)))
             .order((app_passwords::created_at, app_passwords::id));
         let rows: Vec<ListRow> = on_conn!(self.db.reader(), |conn| {
             theirs.select(ListRow::as_select()).load(conn).await?
-        });
+        })?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    async fn with_hash(
+    async fn find(
         &self,
         user: UserId,
         hash: AppPasswordHash,
-    ) -> Result<Option<AppPasswordId>, DbError> {
+    ) -> Result<Option<AppPasswordId>, Unavailable> {
         let this = app_passwords::hash.eq(hash.0.to_vec());
         let id = app_passwords::table
             .filter(this.and(app_passwords::user_id.eq(DbUid(user.0))))
             .select(app_passwords::id);
         let found: Option<DbUid> =
-            on_conn!(self.db.reader(), |conn| id.first(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| id.first(conn).await.optional()?)?;
         Ok(found.map(|it| AppPasswordId(it.0)))
     }
 
-    async fn delete_with_sessions(
+    async fn remove(
         &self,
-        (user, id): (UserId, AppPasswordId),
+        whose: (UserId, AppPasswordId),
         at: Timestamp,
         effects: RemovalEffects,
         if_ended: EndEffects,
-    ) -> Result<bool, DbError> {
+    ) -> Result<bool, Unavailable> {
+        let (user, id) = whose;
         let theirs = app_passwords::user_id.eq(DbUid(user.0));
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             // The account's lock first, as where sessions begin: one that
             // begins just now is seen here, or does not begin any more.
             conn.lock_account(user).await?;
@@ -105,42 +109,7 @@ impl SqlAppPasswords {
             diesel::delete(app_passwords::table.find(DbUid(id.0))).execute(conn).await?;
             conn.write_effects(&self.db, &effects(user, at, &name)).await?;
             Ok(true)
-        })
-    }
-}
-
-#[async_trait]
-impl AppPasswordStore for SqlAppPasswords {
-    async fn add(
-        &self,
-        new: NewAppPassword,
-        most: usize,
-        evidence: VerifiedProof,
-        effects: SideEffects,
-    ) -> Result<StoreAppPassword, Unavailable> {
-        Ok(self.insert_app_password(&new, most, evidence, &effects).await?)
-    }
-
-    async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable> {
-        Ok(self.of_user(user).await?)
-    }
-
-    async fn find(
-        &self,
-        user: UserId,
-        hash: AppPasswordHash,
-    ) -> Result<Option<AppPasswordId>, Unavailable> {
-        Ok(self.with_hash(user, hash).await?)
-    }
-
-    async fn remove(
-        &self,
-        whose: (UserId, AppPasswordId),
-        at: Timestamp,
-        effects: RemovalEffects,
-        if_ended: EndEffects,
-    ) -> Result<bool, Unavailable> {
-        Ok(self.delete_with_sessions(whose, at, effects, if_ended).await?)
+        })?)
     }
 }
 

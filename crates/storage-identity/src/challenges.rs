@@ -25,29 +25,32 @@ impl SqlChallenges {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn add(&self, new: &NewChallenge) -> Result<SessionStarted, DbError> {
+#[async_trait]
+impl ChallengeStore for SqlChallenges {
+    async fn open(&self, challenge: NewChallenge) -> Result<SessionStarted, Unavailable> {
         let row = (
-            challenges::hash.eq(new.hash.0.to_vec()),
-            user_id.eq(DbUid(new.user.0)),
-            expires_at.eq(DbInstant(new.expires_at)),
+            challenges::hash.eq(challenge.hash.0.to_vec()),
+            user_id.eq(DbUid(challenge.user.0)),
+            expires_at.eq(DbInstant(challenge.expires_at)),
             tries.eq(0),
         );
-        in_tx!(self.db, async |conn| -> Result<SessionStarted, DbError> {
-            if !conn.lock_unchanged(new.user, new.epoch).await? {
+        Ok(in_tx!(self.db, async |conn| -> Result<SessionStarted, DbError> {
+            if !conn.lock_unchanged(challenge.user, challenge.epoch).await? {
                 return Ok(SessionStarted::Stale);
             }
             diesel::insert_into(challenges::table).values(&row).execute(conn).await?;
             Ok(SessionStarted::Done)
-        })
+        })?)
     }
 
-    async fn challenge_owner(
+    async fn owner(
         &self,
         hash: TokenHash,
         most: u32,
         now: Timestamp,
-    ) -> Result<Option<UserId>, DbError> {
+    ) -> Result<Option<UserId>, Unavailable> {
         let open = expires_at.gt(DbInstant(now)).and(tries.lt(number(most)));
         let active = accounts::table.filter(accounts::deactivated_at.is_null());
         let user = challenges::table
@@ -55,20 +58,25 @@ impl SqlChallenges {
             .filter(open.and(user_id.eq_any(active.select(accounts::id))))
             .select(user_id);
         let user: Option<DbUid> =
-            on_conn!(self.db.reader(), |conn| user.first(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| user.first(conn).await.optional()?)?;
         Ok(user.map(|it| UserId(it.0)))
     }
 
-    async fn count(&self, hash: TokenHash, most: u32, now: Timestamp) -> Result<bool, DbError> {
+    async fn attempt(
+        &self,
+        hash: TokenHash,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<bool, Unavailable> {
         let open = expires_at.gt(DbInstant(now)).and(tries.lt(number(most)));
         let open = challenges::table.find(hash.0.to_vec()).filter(open);
         let count = diesel::update(open).set(tries.eq(tries + 1));
-        on_conn!(self.db.writer(), |conn| Ok(count.execute(conn).await? == 1))
+        Ok(on_conn!(self.db.writer(), |conn| count.execute(conn).await? == 1)?)
     }
 
-    async fn spend(&self, redemption: &Redemption) -> Result<Redeemed, DbError> {
-        let Redemption { hash, user, evidence, at, effects } = redemption;
-        in_tx!(self.db, async |conn| -> Result<Redeemed, DbError> {
+    async fn redeem(&self, redemption: Redemption) -> Result<Redeemed, Unavailable> {
+        let Redemption { hash, user, evidence, at, effects } = &redemption;
+        Ok(in_tx!(self.db, async |conn| -> Result<Redeemed, DbError> {
             // Challenges are answered and taken away under the account's lock
             // alone, so what is looked for here stays as it is.
             if !conn.lock_account(*user).await? {
@@ -93,45 +101,12 @@ impl SqlChallenges {
             };
             conn.write_effects(&self.db, &effects(*user, *at, left)).await?;
             Ok(Redeemed::Done)
-        })
-    }
-
-    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
-        let over = challenges::table.filter(expires_at.le(DbInstant(now)));
-        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(over).execute(conn).await?))
-    }
-}
-
-#[async_trait]
-impl ChallengeStore for SqlChallenges {
-    async fn open(&self, challenge: NewChallenge) -> Result<SessionStarted, Unavailable> {
-        Ok(self.add(&challenge).await?)
-    }
-
-    async fn owner(
-        &self,
-        hash: TokenHash,
-        most: u32,
-        now: Timestamp,
-    ) -> Result<Option<UserId>, Unavailable> {
-        Ok(self.challenge_owner(hash, most, now).await?)
-    }
-
-    async fn attempt(
-        &self,
-        hash: TokenHash,
-        most: u32,
-        now: Timestamp,
-    ) -> Result<bool, Unavailable> {
-        Ok(self.count(hash, most, now).await?)
-    }
-
-    async fn redeem(&self, redemption: Redemption) -> Result<Redeemed, Unavailable> {
-        Ok(self.spend(&redemption).await?)
+        })?)
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        Ok(self.forget(now).await? as u64)
+        let over = challenges::table.filter(expires_at.le(DbInstant(now)));
+        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(over).execute(conn).await?)? as u64)
     }
 }
 

@@ -42,13 +42,28 @@ impl SqlEmailTokens {
         Self { db }
     }
 
-    async fn add(
+    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
+        let over = tokens::table.filter(expires_at.le(DbInstant(now)));
+        let some = over.select(tokens::hash).limit(SWEPT_AT_ONCE);
+        on_conn!(self.db.writer(), |conn| {
+            let chosen: Vec<Vec<u8>> = some.load(conn).await?;
+            let gone = tokens::table.filter(tokens::hash.eq_any(chosen));
+            diesel::delete(gone).execute(conn).await?
+        })
+    }
+}
+
+#[async_trait]
+impl EmailTokenStore for SqlEmailTokens {
+    async fn put(
         &self,
         user: UserId,
-        token: Option<&NewEmailToken>,
-        effects: &SideEffects,
-    ) -> Result<(), DbError> {
-        in_tx!(self.db, async |conn| -> Result<(), DbError> {
+        token: Option<NewEmailToken>,
+        effects: SideEffects,
+    ) -> Result<(), Unavailable> {
+        let token = token.as_ref();
+
+        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
             if !conn.lock_account(user).await? {
                 return Ok(());
             }
@@ -66,32 +81,33 @@ impl SqlEmailTokens {
                 let row = TokenRow::from_token(user, token);
                 diesel::insert_into(tokens::table).values(row).execute(conn).await?;
             }
-            conn.write_effects(&self.db, effects).await
-        })
+            conn.write_effects(&self.db, &effects).await
+        })?)
     }
 
-    /// Inserts the same number of rows and takes them back: both paths end with
-    /// a commit that has as much to write, where a mere query would end at
-    /// once.
-    async fn add_nothing(&self, at: Timestamp) -> Result<(), DbError> {
+    async fn pretend(&self, at: Timestamp) -> Result<(), Unavailable> {
+        // Inserts the same number of rows and takes them back: both paths end with
+        // a commit that has as much to write, where a mere query would end at
+        // once.
+
         let nobody = UserId::generate();
         let decoys = (0..ROWS_PER_EMAIL).map(|_| QueuedEmail::new(DECOY).to_address(at, DECOY));
         let effects = decoys.fold(SideEffects::default(), SideEffects::and_mail);
-        in_tx!(self.db, async |conn| -> Result<(), DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
             conn.lock_account(nobody).await?;
             conn.write_effects(&self.db, &effects).await?;
             let decoys = mails::table.filter(mails::user_id.is_null().and(mails::letter.eq(DECOY)));
             diesel::delete(decoys).execute(conn).await?;
             Ok(())
-        })
+        })?)
     }
 
-    async fn token_owner(
+    async fn owner(
         &self,
         token: TokenHash,
         wanted: EmailTokenPurpose,
         now: Timestamp,
-    ) -> Result<Option<UserId>, DbError> {
+    ) -> Result<Option<UserId>, Unavailable> {
         let good = purpose.eq(wanted.name()).and(expires_at.gt(DbInstant(now)));
         let active = accounts::table.filter(accounts::deactivated_at.is_null());
         let user = tokens::table
@@ -99,20 +115,20 @@ impl SqlEmailTokens {
             .filter(good.and(user_id.eq_any(active.select(accounts::id))))
             .select(user_id);
         let user: Option<DbUid> =
-            on_conn!(self.db.reader(), |conn| user.first(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| user.first(conn).await.optional()?)?;
         Ok(user.map(|it| UserId(it.0)))
     }
 
-    async fn spend(
+    async fn verify(
         &self,
         user: UserId,
         token: TokenHash,
         at: Timestamp,
-        effects: &SideEffects,
-    ) -> Result<bool, DbError> {
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable> {
         let whose = DbUid(user.0);
         let like = user_id.eq(whose).and(purpose.eq(EmailTokenPurpose::Verification.name()));
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_account(user).await? {
                 return Ok(false);
             }
@@ -123,54 +139,9 @@ impl SqlEmailTokens {
             }
             diesel::delete(tokens::table.filter(like)).execute(conn).await?;
             conn.verify_address(user, at).await?;
-            conn.write_effects(&self.db, effects).await?;
+            conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })
-    }
-
-    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
-        let over = tokens::table.filter(expires_at.le(DbInstant(now)));
-        let some = over.select(tokens::hash).limit(SWEPT_AT_ONCE);
-        on_conn!(self.db.writer(), |conn| {
-            let chosen: Vec<Vec<u8>> = some.load(conn).await?;
-            let gone = tokens::table.filter(tokens::hash.eq_any(chosen));
-            Ok(diesel::delete(gone).execute(conn).await?)
-        })
-    }
-}
-
-#[async_trait]
-impl EmailTokenStore for SqlEmailTokens {
-    async fn put(
-        &self,
-        user: UserId,
-        token: Option<NewEmailToken>,
-        effects: SideEffects,
-    ) -> Result<(), Unavailable> {
-        Ok(self.add(user, token.as_ref(), &effects).await?)
-    }
-
-    async fn pretend(&self, at: Timestamp) -> Result<(), Unavailable> {
-        Ok(self.add_nothing(at).await?)
-    }
-
-    async fn owner(
-        &self,
-        token: TokenHash,
-        wanted: EmailTokenPurpose,
-        now: Timestamp,
-    ) -> Result<Option<UserId>, Unavailable> {
-        Ok(self.token_owner(token, wanted, now).await?)
-    }
-
-    async fn verify(
-        &self,
-        user: UserId,
-        token: TokenHash,
-        at: Timestamp,
-        effects: SideEffects,
-    ) -> Result<bool, Unavailable> {
-        Ok(self.spend(user, token, at, &effects).await?)
+        })?)
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {

@@ -32,30 +32,33 @@ impl SqlFactors {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn of_user(&self, user: UserId) -> Result<Option<Factor>, DbError> {
+#[async_trait]
+impl FactorStore for SqlFactors {
+    async fn factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable> {
         let columns = (totp_factors::secret, totp_factors::begun_at, totp_factors::enabled_at);
         let row = totp_factors::table.find(DbUid(user.0)).select(columns);
         let row: Option<(Vec<u8>, DbInstant, Option<DbInstant>)> =
-            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
         Ok(row.map(|(sealed, begun_at, enabled_at)| {
             let begun = FactorState::Begun { at: begun_at.0 };
             Factor { sealed, state: enabled_at.map_or(begun, |_| FactorState::On) }
         }))
     }
 
-    async fn count_codes(&self, user: UserId) -> Result<u32, DbError> {
+    async fn codes_left(&self, user: UserId) -> Result<u32, Unavailable> {
         let left = recovery_codes::table.filter(recovery_codes::user_id.eq(DbUid(user.0))).count();
-        let left: i64 = on_conn!(self.db.reader(), |conn| left.get_result(conn).await?);
+        let left: i64 = on_conn!(self.db.reader(), |conn| left.get_result(conn).await?)?;
         Ok(u32::try_from(left).unwrap_or(u32::MAX))
     }
 
-    async fn store_secret(
+    async fn begin(
         &self,
         user: UserId,
         sealed: &[u8],
         at: Timestamp,
-    ) -> Result<Enrolled, DbError> {
+    ) -> Result<Enrolled, Unavailable> {
         use totp_factors::{begun_at, enabled_at, last_step, secret, user_id};
         let row = (
             user_id.eq(DbUid(user.0)),
@@ -63,7 +66,7 @@ impl SqlFactors {
             begun_at.eq(DbInstant(at)),
             last_step.eq(NO_STEP),
         );
-        in_tx!(self.db, async |conn| -> Result<Enrolled, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<Enrolled, DbError> {
             if !conn.lock_account(user).await? {
                 return Ok(Enrolled::Gone);
             }
@@ -75,18 +78,18 @@ impl SqlFactors {
             let insert = methods::FilterDsl::filter(insert, enabled_at.is_null());
             let begun = insert.execute(conn).await? == 1;
             Ok(if begun { Enrolled::Begun } else { Enrolled::AlreadyOn })
-        })
+        })?)
     }
 
     async fn enable(
         &self,
-        change: &FactorChange,
+        change: FactorChange,
         sealed: &[u8],
         step: Step,
         codes: &[RecoveryHash],
-    ) -> Result<bool, DbError> {
+    ) -> Result<bool, Unavailable> {
         use totp_factors::{enabled_at, last_step, secret};
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_session(change.claim(), change.at).await? {
                 return Ok(false);
             }
@@ -97,17 +100,17 @@ impl SqlFactors {
                 return Ok(false);
             }
             conn.replace_recovery_codes(change.user, codes).await?;
-            conn.end_other_sessions(&self.db, change).await?;
+            conn.end_other_sessions(&self.db, &change).await?;
             Ok(true)
-        })
+        })?)
     }
 
     async fn disable(
         &self,
-        change: &FactorChange,
+        change: FactorChange,
         evidence: VerifiedProof,
-    ) -> Result<bool, DbError> {
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+    ) -> Result<bool, Unavailable> {
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_session(change.claim(), change.at).await?
                 || !conn.consume_proof(change.user, evidence).await?
             {
@@ -118,80 +121,9 @@ impl SqlFactors {
             conn.replace_recovery_codes(change.user, &[]).await?;
             let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
             diesel::delete(waiting).execute(conn).await?;
-            conn.end_other_sessions(&self.db, change).await?;
+            conn.end_other_sessions(&self.db, &change).await?;
             Ok(true)
-        })
-    }
-
-    async fn exchange(
-        &self,
-        change: &FactorChange,
-        evidence: VerifiedProof,
-        codes: &[RecoveryHash],
-    ) -> Result<bool, DbError> {
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if !conn.lock_session(change.claim(), change.at).await?
-                || !conn.consume_proof(change.user, evidence).await?
-            {
-                return Ok(false);
-            }
-            conn.replace_recovery_codes(change.user, codes).await?;
-            conn.end_other_sessions(&self.db, change).await?;
-            Ok(true)
-        })
-    }
-
-    async fn replace_secret(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), DbError> {
-        use totp_factors::secret;
-        let kept = totp_factors::table.find(DbUid(user.0)).filter(secret.eq(old));
-        let update = diesel::update(kept).set(secret.eq(new));
-        on_conn!(self.db.writer(), |conn| update.execute(conn).await?);
-        Ok(())
-    }
-
-    async fn forget(&self, since: Timestamp) -> Result<usize, DbError> {
-        let stale =
-            totp_factors::enabled_at.is_null().and(totp_factors::begun_at.lt(DbInstant(since)));
-        let stale = totp_factors::table.filter(stale);
-        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(stale).execute(conn).await?))
-    }
-}
-
-#[async_trait]
-impl FactorStore for SqlFactors {
-    async fn factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable> {
-        Ok(self.of_user(user).await?)
-    }
-
-    async fn codes_left(&self, user: UserId) -> Result<u32, Unavailable> {
-        Ok(self.count_codes(user).await?)
-    }
-
-    async fn begin(
-        &self,
-        user: UserId,
-        sealed: &[u8],
-        at: Timestamp,
-    ) -> Result<Enrolled, Unavailable> {
-        Ok(self.store_secret(user, sealed, at).await?)
-    }
-
-    async fn enable(
-        &self,
-        change: FactorChange,
-        sealed: &[u8],
-        step: Step,
-        codes: &[RecoveryHash],
-    ) -> Result<bool, Unavailable> {
-        Ok(self.enable(&change, sealed, step, codes).await?)
-    }
-
-    async fn disable(
-        &self,
-        change: FactorChange,
-        evidence: VerifiedProof,
-    ) -> Result<bool, Unavailable> {
-        Ok(self.disable(&change, evidence).await?)
+        })?)
     }
 
     async fn replace_codes(
@@ -200,7 +132,16 @@ impl FactorStore for SqlFactors {
         evidence: VerifiedProof,
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable> {
-        Ok(self.exchange(&change, evidence, codes).await?)
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !conn.lock_session(change.claim(), change.at).await?
+                || !conn.consume_proof(change.user, evidence).await?
+            {
+                return Ok(false);
+            }
+            conn.replace_recovery_codes(change.user, codes).await?;
+            conn.end_other_sessions(&self.db, &change).await?;
+            Ok(true)
+        })?)
     }
 
     async fn spend(
@@ -223,10 +164,17 @@ impl FactorStore for SqlFactors {
     }
 
     async fn reseal(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable> {
-        Ok(self.replace_secret(user, old, new).await?)
+        use totp_factors::secret;
+        let kept = totp_factors::table.find(DbUid(user.0)).filter(secret.eq(old));
+        let update = diesel::update(kept).set(secret.eq(new));
+        on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
+        Ok(())
     }
 
     async fn sweep(&self, since: Timestamp) -> Result<u64, Unavailable> {
-        Ok(self.forget(since).await? as u64)
+        let stale =
+            totp_factors::enabled_at.is_null().and(totp_factors::begun_at.lt(DbInstant(since)));
+        let stale = totp_factors::table.filter(stale);
+        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(stale).execute(conn).await?)? as u64)
     }
 }

@@ -22,20 +22,23 @@ impl SqlFirstAdmin {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn any(&self) -> Result<bool, DbError> {
+#[async_trait]
+impl FirstAdminStore for SqlFirstAdmin {
+    async fn exists(&self) -> Result<bool, Unavailable> {
         let any = diesel::select(exists(active_admins()));
-        on_conn!(self.db.reader(), |conn| Ok(any.get_result::<bool>(conn).await?))
+        Ok(on_conn!(self.db.reader(), |conn| any.get_result::<bool>(conn).await?)?)
     }
 
-    async fn add(
+    async fn create_first_admin(
         &self,
         new: NewAccount,
         limits: SeatLimits,
-        effects: &SideEffects,
-    ) -> Result<FirstAdminOutcome, DbError> {
+        effects: SideEffects,
+    ) -> Result<FirstAdminOutcome, Unavailable> {
         let (user, row) = (UserId(new.account.user.0), AccountRow::from(new));
-        in_tx!(self.db, async |conn| -> Result<FirstAdminOutcome, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<FirstAdminOutcome, DbError> {
             if conn.another_admin(user).await? {
                 return Ok(FirstAdminOutcome::AlreadySetUp);
             }
@@ -49,24 +52,8 @@ impl SqlFirstAdmin {
             if insert.execute(conn).await? == 0 {
                 return Ok(FirstAdminOutcome::EmailTaken);
             }
-            conn.write_effects(&self.db, effects).await?;
+            conn.write_effects(&self.db, &effects).await?;
             Ok(FirstAdminOutcome::Stored)
-        })
-    }
-}
-
-#[async_trait]
-impl FirstAdminStore for SqlFirstAdmin {
-    async fn exists(&self) -> Result<bool, Unavailable> {
-        Ok(self.any().await?)
-    }
-
-    async fn create_first_admin(
-        &self,
-        new: NewAccount,
-        limits: SeatLimits,
-        effects: SideEffects,
-    ) -> Result<FirstAdminOutcome, Unavailable> {
-        Ok(self.add(new, limits, &effects).await?)
+        })?)
     }
 }

@@ -24,10 +24,13 @@ impl SqlInvitations {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn insert(&self, new: NewInvitation, effects: &SideEffects) -> Result<bool, DbError> {
+#[async_trait]
+impl InvitationStore for SqlInvitations {
+    async fn add(&self, new: NewInvitation, effects: SideEffects) -> Result<bool, Unavailable> {
         let row = NewRow::from(new);
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if let Some(group) = row.group_id {
                 let there = diesel::select(exists(user_groups::table.find(group)));
                 if !there.get_result::<bool>(conn).await? {
@@ -35,16 +38,16 @@ impl SqlInvitations {
                 }
             }
             diesel::insert_into(invitations::table).values(&row).execute(conn).await?;
-            conn.write_effects(&self.db, effects).await?;
+            conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })
+        })?)
     }
 
-    async fn load_valid(
+    async fn page(
         &self,
         now: Timestamp,
         page: PageRequest,
-    ) -> Result<Vec<InvitationEntry>, DbError> {
+    ) -> Result<Vec<InvitationEntry>, Unavailable> {
         let after = page.after.unwrap_or_else(Cursor::top);
         let (at, id) = (DbInstant(after.at), DbUid(after.id));
         let made = invitations::created_at;
@@ -55,47 +58,24 @@ impl SqlInvitations {
             .limit(page.limit.into());
         let rows: Vec<ListRow> = on_conn!(self.db.reader(), |conn| {
             entries.select(ListRow::as_select()).load(conn).await?
-        });
-        rows.into_iter().map(InvitationEntry::try_from).collect()
-    }
-
-    async fn remove(&self, id: InvitationId, effects: &SideEffects) -> Result<bool, DbError> {
-        let invitation = invitations::table.find(DbUid(id.0));
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if diesel::delete(invitation).execute(conn).await? == 0 {
-                return Ok(false);
-            }
-            conn.write_effects(&self.db, effects).await?;
-            Ok(true)
-        })
-    }
-
-    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
-        let over = invitations::table.filter(invitations::expires_at.le(DbInstant(now)));
-        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(over).execute(conn).await?))
-    }
-}
-
-#[async_trait]
-impl InvitationStore for SqlInvitations {
-    async fn add(&self, new: NewInvitation, effects: SideEffects) -> Result<bool, Unavailable> {
-        Ok(self.insert(new, &effects).await?)
-    }
-
-    async fn page(
-        &self,
-        now: Timestamp,
-        page: PageRequest,
-    ) -> Result<Vec<InvitationEntry>, Unavailable> {
-        Ok(self.load_valid(now, page).await?)
+        })?;
+        Ok(rows.into_iter().map(InvitationEntry::try_from).collect::<Result<_, _>>()?)
     }
 
     async fn revoke(&self, id: InvitationId, effects: SideEffects) -> Result<bool, Unavailable> {
-        Ok(self.remove(id, &effects).await?)
+        let invitation = invitations::table.find(DbUid(id.0));
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if diesel::delete(invitation).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        })?)
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        Ok(self.forget(now).await? as u64)
+        let over = invitations::table.filter(invitations::expires_at.le(DbInstant(now)));
+        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(over).execute(conn).await?)? as u64)
     }
 }
 

@@ -25,14 +25,34 @@ impl SqlPasskeyChallenges {
         Self { db }
     }
 
-    async fn put_for(
+    /// Whatever it turns out to be, who knows its token has had their one try.
+    async fn take(
+        &self,
+        user: Option<UserId>,
+        hash: TokenHash,
+        now: Timestamp,
+    ) -> Result<Option<Secret<String>>, DbError> {
+        let open = challenges::table
+            .find(hash.0.to_vec())
+            .filter(challenges::expires_at.gt(DbInstant(now)));
+        let taken = diesel::delete(open).returning((challenges::user_id, challenges::state));
+        let row: Option<(Option<DbUid>, String)> =
+            on_conn!(self.db.writer(), |conn| taken.get_result(conn).await.optional()?)?;
+        let own = row.filter(|(whose, _)| whose.map(|it| UserId(it.0)) == user);
+        Ok(own.map(|(_, state)| Secret::new(state)))
+    }
+}
+
+#[async_trait]
+impl PasskeyChallenges for SqlPasskeyChallenges {
+    async fn open_registration(
         &self,
         user: UserId,
         leave: PasskeyAuthorization,
-        new: &NewPasskeyChallenge,
-        effects: &SideEffects,
-    ) -> Result<bool, DbError> {
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        challenge: NewPasskeyChallenge,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable> {
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_account(user).await? {
                 return Ok(false);
             }
@@ -52,56 +72,17 @@ impl SqlPasskeyChallenges {
             if !good {
                 return Ok(false);
             }
-            let row = row(new, Some(user));
+            let row = row(&challenge, Some(user));
             diesel::insert_into(challenges::table).values(row).execute(conn).await?;
-            conn.write_effects(&self.db, effects).await?;
+            conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })
-    }
-
-    async fn put(&self, new: &NewPasskeyChallenge) -> Result<(), DbError> {
-        let insert = diesel::insert_into(challenges::table).values(row(new, None));
-        on_conn!(self.db.writer(), |conn| insert.execute(conn).await?);
-        Ok(())
-    }
-
-    /// Whatever it turns out to be, who knows its token has had their one try.
-    async fn take(
-        &self,
-        user: Option<UserId>,
-        hash: TokenHash,
-        now: Timestamp,
-    ) -> Result<Option<Secret<String>>, DbError> {
-        let open = challenges::table
-            .find(hash.0.to_vec())
-            .filter(challenges::expires_at.gt(DbInstant(now)));
-        let taken = diesel::delete(open).returning((challenges::user_id, challenges::state));
-        let row: Option<(Option<DbUid>, String)> =
-            on_conn!(self.db.writer(), |conn| taken.get_result(conn).await.optional()?);
-        let own = row.filter(|(whose, _)| whose.map(|it| UserId(it.0)) == user);
-        Ok(own.map(|(_, state)| Secret::new(state)))
-    }
-
-    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
-        let over = challenges::table.filter(challenges::expires_at.le(DbInstant(now)));
-        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(over).execute(conn).await?))
-    }
-}
-
-#[async_trait]
-impl PasskeyChallenges for SqlPasskeyChallenges {
-    async fn open_registration(
-        &self,
-        user: UserId,
-        leave: PasskeyAuthorization,
-        challenge: NewPasskeyChallenge,
-        effects: SideEffects,
-    ) -> Result<bool, Unavailable> {
-        Ok(self.put_for(user, leave, &challenge, &effects).await?)
+        })?)
     }
 
     async fn open_sign_in(&self, challenge: NewPasskeyChallenge) -> Result<(), Unavailable> {
-        Ok(self.put(&challenge).await?)
+        let insert = diesel::insert_into(challenges::table).values(row(&challenge, None));
+        on_conn!(self.db.writer(), |conn| insert.execute(conn).await?)?;
+        Ok(())
     }
 
     async fn take_registration(
@@ -122,7 +103,8 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        Ok(self.forget(now).await? as u64)
+        let over = challenges::table.filter(challenges::expires_at.le(DbInstant(now)));
+        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(over).execute(conn).await?)? as u64)
     }
 }
 

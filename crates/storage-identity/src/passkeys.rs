@@ -28,13 +28,16 @@ impl SqlPasskeys {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn put(
+#[async_trait]
+impl PasskeyStore for SqlPasskeys {
+    async fn add(
         &self,
-        change: &FactorChange,
-        new: &NewPasskey,
+        change: FactorChange,
+        new: NewPasskey,
         most: usize,
-    ) -> Result<PasskeyAdded, DbError> {
+    ) -> Result<PasskeyAdded, Unavailable> {
         let (user, at) = (DbUid(change.user.0), DbInstant(change.at));
         let row = NewRow {
             id: DbUid(new.id.0),
@@ -46,7 +49,7 @@ impl SqlPasskeys {
             created_at: at,
         };
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        in_tx!(self.db, async |conn| -> Result<PasskeyAdded, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<PasskeyAdded, DbError> {
             if !conn.lock_session(change.claim(), change.at).await? {
                 return Ok(PasskeyAdded::SessionOver);
             }
@@ -58,32 +61,29 @@ impl SqlPasskeys {
             if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
                 return Ok(PasskeyAdded::Known);
             }
-            conn.end_other_sessions(&self.db, change).await?;
+            conn.end_other_sessions(&self.db, &change).await?;
             Ok(PasskeyAdded::Stored)
-        })
+        })?)
     }
 
-    async fn all(&self, user: UserId) -> Result<Vec<PasskeyEntry>, DbError> {
+    async fn of_user(&self, user: UserId) -> Result<Vec<PasskeyEntry>, Unavailable> {
         let own = passkeys::table
             .filter(passkeys::user_id.eq(DbUid(user.0)))
             .order((passkeys::created_at, passkeys::id));
         let rows: Vec<EntryRow> = on_conn!(self.db.reader(), |conn| {
             own.select(EntryRow::as_select()).load(conn).await?
-        });
+        })?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    async fn find_by_credential(
-        &self,
-        credential: &[u8],
-    ) -> Result<Option<StoredPasskey>, DbError> {
+    async fn find(&self, credential: &[u8]) -> Result<Option<StoredPasskey>, Unavailable> {
         let active = accounts::table.filter(accounts::deactivated_at.is_null());
         let passkey = passkeys::table
             .filter(passkeys::credential_id.eq(credential))
             .filter(passkeys::user_id.eq_any(active.select(accounts::id)))
             .select((passkeys::id, passkeys::user_id, passkeys::name, passkeys::credential));
         let row: Option<(DbUid, DbUid, String, String)> =
-            on_conn!(self.db.reader(), |conn| passkey.first(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| passkey.first(conn).await.optional()?)?;
         Ok(row.map(|(id, user, name, key)| StoredPasskey {
             id: PasskeyId(id.0),
             user: UserId(user.0),
@@ -92,9 +92,9 @@ impl SqlPasskeys {
         }))
     }
 
-    async fn remove(&self, change: &FactorChange, id: PasskeyId) -> Result<bool, DbError> {
+    async fn remove(&self, change: FactorChange, id: PasskeyId) -> Result<bool, Unavailable> {
         let user = DbUid(change.user.0);
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_session(change.claim(), change.at).await? {
                 return Ok(false);
             }
@@ -102,19 +102,46 @@ impl SqlPasskeys {
             if diesel::delete(own).execute(conn).await? == 0 {
                 return Ok(false);
             }
-            conn.end_other_sessions(&self.db, change).await?;
+            conn.end_other_sessions(&self.db, &change).await?;
             Ok(true)
-        })
+        })?)
     }
 
-    async fn note(&self, used: &PasskeyUse) -> Result<TokenUse, DbError> {
+    async fn change(
+        &self,
+        user: UserId,
+        id: PasskeyId,
+        change: PasskeyChange,
+        if_unblocked: SideEffects,
+    ) -> Result<bool, Unavailable> {
+        use passkeys::{blocked_at, counter, name};
+        let own = passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(DbUid(user.0)));
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !conn.lock_account(user).await? {
+                return Ok(false);
+            }
+            if let Some(new) = &change.name {
+                diesel::update(own).set(name.eq(new)).execute(conn).await?;
+            }
+            if change.unblock {
+                let unblock = diesel::update(own.filter(blocked_at.is_not_null()))
+                    .set((blocked_at.eq(None::<DbInstant>), counter.eq(0)));
+                if unblock.execute(conn).await? == 1 {
+                    conn.write_effects(&self.db, &if_unblocked).await?;
+                }
+            }
+            Ok(diesel::select(exists(own)).get_result(conn).await?)
+        })?)
+    }
+
+    async fn sign_in(&self, used: PasskeyUse) -> Result<TokenUse, Unavailable> {
         use passkeys::{blocked_at, counter, used_at};
         let new = i64::from(used.counter);
         let own = passkeys::table.find(DbUid(used.id.0));
         let own = own.filter(passkeys::user_id.eq(DbUid(used.user.0)));
         // One that does not count at all stays at zero.
         let beyond = counter.lt(new).or(counter.eq(0).and(counter.eq(new)));
-        in_tx!(self.db, async |conn| -> Result<TokenUse, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<TokenUse, DbError> {
             if !conn.lock_account(used.user).await? {
                 return Ok(TokenUse::Gone);
             }
@@ -133,72 +160,7 @@ impl SqlPasskeys {
             }
             conn.write_effects(&self.db, &used.if_rolled_back).await?;
             Ok(TokenUse::RolledBack)
-        })
-    }
-
-    async fn update_passkey(
-        &self,
-        user: UserId,
-        id: PasskeyId,
-        change: &PasskeyChange,
-        if_unblocked: &SideEffects,
-    ) -> Result<bool, DbError> {
-        use passkeys::{blocked_at, counter, name};
-        let own = passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(DbUid(user.0)));
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if !conn.lock_account(user).await? {
-                return Ok(false);
-            }
-            if let Some(new) = &change.name {
-                diesel::update(own).set(name.eq(new)).execute(conn).await?;
-            }
-            if change.unblock {
-                let unblock = diesel::update(own.filter(blocked_at.is_not_null()))
-                    .set((blocked_at.eq(None::<DbInstant>), counter.eq(0)));
-                if unblock.execute(conn).await? == 1 {
-                    conn.write_effects(&self.db, if_unblocked).await?;
-                }
-            }
-            Ok(diesel::select(exists(own)).get_result(conn).await?)
-        })
-    }
-}
-
-#[async_trait]
-impl PasskeyStore for SqlPasskeys {
-    async fn add(
-        &self,
-        change: FactorChange,
-        new: NewPasskey,
-        most: usize,
-    ) -> Result<PasskeyAdded, Unavailable> {
-        Ok(self.put(&change, &new, most).await?)
-    }
-
-    async fn of_user(&self, user: UserId) -> Result<Vec<PasskeyEntry>, Unavailable> {
-        Ok(self.all(user).await?)
-    }
-
-    async fn find(&self, credential: &[u8]) -> Result<Option<StoredPasskey>, Unavailable> {
-        Ok(self.find_by_credential(credential).await?)
-    }
-
-    async fn remove(&self, change: FactorChange, id: PasskeyId) -> Result<bool, Unavailable> {
-        Ok(self.remove(&change, id).await?)
-    }
-
-    async fn change(
-        &self,
-        user: UserId,
-        id: PasskeyId,
-        change: PasskeyChange,
-        if_unblocked: SideEffects,
-    ) -> Result<bool, Unavailable> {
-        Ok(self.update_passkey(user, id, &change, &if_unblocked).await?)
-    }
-
-    async fn sign_in(&self, used: PasskeyUse) -> Result<TokenUse, Unavailable> {
-        Ok(self.note(&used).await?)
+        })?)
     }
 }
 

@@ -11,7 +11,7 @@ use diesel_async::RunQueryDsl;
 use pia_identity::{GuessRules, PasswordThrottleStore, RateLimitOutcome};
 use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::guesses::{self, counted_at_micros, failures, wait_micros};
-use pia_storage::{Database, DbError, on_conn};
+use pia_storage::{Database, on_conn};
 
 /// Guesses at passwords in SQL.
 #[derive(Debug, Clone)]
@@ -24,13 +24,16 @@ impl SqlPasswordThrottleStore {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn add(
+#[async_trait]
+impl PasswordThrottleStore for SqlPasswordThrottleStore {
+    async fn count(
         &self,
         who: &str,
         rules: GuessRules,
         now: Timestamp,
-    ) -> Result<RateLimitOutcome, DbError> {
+    ) -> Result<RateLimitOutcome, Unavailable> {
         let now = now.micros();
         let (first, longest) = (micros(rules.first_wait), micros(rules.longest_wait));
         let since = now.saturating_sub(micros(rules.memory));
@@ -66,19 +69,19 @@ impl SqlPasswordThrottleStore {
         // Gone again if whoever it is has guessed right meanwhile.
         let opens = guesses::table.find(who).select(counted_at_micros + wait_micros);
         let opens_at =
-            on_conn!(self.db.reader(), |conn| opens.first::<i64>(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| opens.first::<i64>(conn).await.optional()?)?;
         let wait = u64::try_from(opens_at.unwrap_or(now).saturating_sub(now)).unwrap_or_default();
         Ok(RateLimitOutcome::Wait(Duration::from_micros(wait.max(1))))
     }
 
-    async fn load_failures(&self, who: &str) -> Result<u32, DbError> {
+    async fn failures(&self, who: &str) -> Result<u32, Unavailable> {
         let count = guesses::table.find(who).select(failures);
         let count: Option<i32> =
-            on_conn!(self.db.reader(), |conn| count.first(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| count.first(conn).await.optional()?)?;
         Ok(count.unwrap_or_default().unsigned_abs())
     }
 
-    async fn uncount_guess(&self, who: &str, rules: GuessRules) -> Result<(), DbError> {
+    async fn give_back(&self, who: &str, rules: GuessRules) -> Result<(), Unavailable> {
         let counted =
             methods::FilterDsl::filter(guesses::table.find(who.to_owned()), failures.gt(0));
         // The wait before was over when this guess was let through. The first
@@ -94,43 +97,15 @@ impl SqlPasswordThrottleStore {
         Ok(())
     }
 
-    async fn forget(&self, who: &str) -> Result<(), DbError> {
+    async fn clear(&self, who: &str) -> Result<(), Unavailable> {
         let delete = diesel::delete(guesses::table.find(who.to_owned()));
         self.db.count(delete).await?;
         Ok(())
     }
 
-    async fn forget_old(&self, time: Timestamp) -> Result<usize, DbError> {
-        let old = methods::FilterDsl::filter(guesses::table, counted_at_micros.lt(time.micros()));
-        self.db.count(diesel::delete(old)).await
-    }
-}
-
-#[async_trait]
-impl PasswordThrottleStore for SqlPasswordThrottleStore {
-    async fn count(
-        &self,
-        who: &str,
-        rules: GuessRules,
-        now: Timestamp,
-    ) -> Result<RateLimitOutcome, Unavailable> {
-        Ok(self.add(who, rules, now).await?)
-    }
-
-    async fn failures(&self, who: &str) -> Result<u32, Unavailable> {
-        Ok(self.load_failures(who).await?)
-    }
-
-    async fn give_back(&self, who: &str, rules: GuessRules) -> Result<(), Unavailable> {
-        Ok(self.uncount_guess(who, rules).await?)
-    }
-
-    async fn clear(&self, who: &str) -> Result<(), Unavailable> {
-        Ok(self.forget(who).await?)
-    }
-
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {
-        Ok(self.forget_old(time).await? as u64)
+        let old = methods::FilterDsl::filter(guesses::table, counted_at_micros.lt(time.micros()));
+        Ok(self.db.count(diesel::delete(old)).await? as u64)
     }
 }
 

@@ -28,11 +28,14 @@ impl SqlPasswords {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn replace_forgotten(&self, reset: &PasswordReset) -> Result<bool, DbError> {
-        let PasswordReset { user, token, password_hash, at, effects, if_ended } = reset;
+#[async_trait]
+impl PasswordStore for SqlPasswords {
+    async fn reset(&self, reset: PasswordReset) -> Result<bool, Unavailable> {
+        let PasswordReset { user, token, password_hash, at, effects, if_ended } = &reset;
         let whose = DbUid(user.0);
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_account(*user).await? {
                 return Ok(false);
             }
@@ -67,13 +70,13 @@ impl SqlPasswords {
             }
             conn.revoke_app_access(*user).await?;
             Ok(true)
-        })
+        })?)
     }
 
-    async fn replace(&self, change: &PasswordChange) -> Result<Option<AppAccess>, DbError> {
-        let PasswordChange { by, old, new, at, effects, if_ended, .. } = change;
+    async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable> {
+        let PasswordChange { by, old, new, at, effects, if_ended, .. } = &change;
         let revoked = change.revoke_app_access.then_some(change.if_revoked);
-        in_tx!(self.db, async |conn| -> Result<Option<AppAccess>, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<Option<AppAccess>, DbError> {
             if !conn.lock_account(by.user).await? {
                 return Ok(None);
             }
@@ -98,17 +101,6 @@ impl SqlPasswords {
             conn.write_effects(&self.db, &effects(by.user, *at, left)).await?;
             conn.end_others(&self.db, *by, *at, *if_ended).await?;
             Ok(Some(left))
-        })
-    }
-}
-
-#[async_trait]
-impl PasswordStore for SqlPasswords {
-    async fn reset(&self, reset: PasswordReset) -> Result<bool, Unavailable> {
-        Ok(self.replace_forgotten(&reset).await?)
-    }
-
-    async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable> {
-        Ok(self.replace(&change).await?)
+        })?)
     }
 }

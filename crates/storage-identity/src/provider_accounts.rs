@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use pia_identity::{Credentials, KnownAccount, Provider, ProviderAccounts, ProviderIdentity};
 use pia_kernel::Unavailable;
 use pia_storage::schema::{accounts, provider_identities as identities};
-use pia_storage::{Database, DbError, on_conn};
+use pia_storage::{Database, on_conn};
 
 use crate::accounts::AccountRow;
 use crate::addresses::with_address;
@@ -23,32 +23,6 @@ impl SqlProviderAccounts {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
-
-    async fn find_identity(
-        &self,
-        by: Provider,
-        identity: &ProviderIdentity,
-    ) -> Result<Option<KnownAccount>, DbError> {
-        let same = identities::provider
-            .eq(by.name())
-            .and(identities::issuer.eq(&identity.issuer))
-            .and(identities::subject.eq(&identity.subject));
-        let owner = identities::table.filter(same).select(identities::user_id);
-        let account = accounts::table.filter(accounts::id.eq_any(owner));
-        let found: Option<(AccountRow, bool)> = on_conn!(self.db.reader(), |conn| {
-            let columns = (AccountRow::as_select(), accounts::deactivated_at.is_null());
-            account.select(columns).first(conn).await.optional()?
-        });
-        let Some((row, active)) = found else { return Ok(None) };
-        let Credentials { account, .. } = row.try_into()?;
-        Ok(Some(if active { KnownAccount::Active(account) } else { KnownAccount::Deactivated }))
-    }
-
-    async fn is_address_taken(&self, email: &str) -> Result<bool, DbError> {
-        let same = with_address(email);
-        let taken = diesel::select(exists(same));
-        on_conn!(self.db.reader(), |conn| Ok(taken.get_result(conn).await?))
-    }
 }
 
 #[async_trait]
@@ -58,10 +32,24 @@ impl ProviderAccounts for SqlProviderAccounts {
         provider: Provider,
         identity: &ProviderIdentity,
     ) -> Result<Option<KnownAccount>, Unavailable> {
-        Ok(self.find_identity(provider, identity).await?)
+        let same = identities::provider
+            .eq(provider.name())
+            .and(identities::issuer.eq(&identity.issuer))
+            .and(identities::subject.eq(&identity.subject));
+        let owner = identities::table.filter(same).select(identities::user_id);
+        let account = accounts::table.filter(accounts::id.eq_any(owner));
+        let found: Option<(AccountRow, bool)> = on_conn!(self.db.reader(), |conn| {
+            let columns = (AccountRow::as_select(), accounts::deactivated_at.is_null());
+            account.select(columns).first(conn).await.optional()?
+        })?;
+        let Some((row, active)) = found else { return Ok(None) };
+        let Credentials { account, .. } = row.try_into()?;
+        Ok(Some(if active { KnownAccount::Active(account) } else { KnownAccount::Deactivated }))
     }
 
     async fn has_address(&self, email: &str) -> Result<bool, Unavailable> {
-        Ok(self.is_address_taken(email).await?)
+        let same = with_address(email);
+        let taken = diesel::select(exists(same));
+        Ok(on_conn!(self.db.reader(), |conn| taken.get_result(conn).await?)?)
     }
 }

@@ -24,8 +24,11 @@ impl SqlProviderFlows {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn add(&self, new: &NewProviderFlow) -> Result<(), DbError> {
+#[async_trait]
+impl ProviderFlows for SqlProviderFlows {
+    async fn put(&self, new: NewProviderFlow) -> Result<(), Unavailable> {
         let plain = serde_json::to_vec(&new.flow);
         let plain = plain.map_err(|err| Unavailable::new("sealing", err))?;
         let sealed = self.db.seal()?.seal(place(&new.hash), &Secret::new(plain))?;
@@ -36,43 +39,8 @@ impl SqlProviderFlows {
             expires_at.eq(DbInstant(new.expires_at)),
         );
         let insert = diesel::insert_into(flows::table).values(row);
-        on_conn!(self.db.writer(), |conn| insert.execute(conn).await?);
+        on_conn!(self.db.writer(), |conn| insert.execute(conn).await?)?;
         Ok(())
-    }
-
-    async fn remove(
-        &self,
-        hash: TokenHash,
-        browser: TokenHash,
-        now: Timestamp,
-    ) -> Result<Option<ProviderFlow>, DbError> {
-        let theirs = flows::browser.eq(browser.0.to_vec()).and(expires_at.gt(DbInstant(now)));
-        let theirs = flows::table.find(hash.0.to_vec()).filter(theirs);
-        let taken = diesel::delete(theirs).returning(flows::sealed);
-        let sealed: Option<Vec<u8>> =
-            on_conn!(self.db.writer(), |conn| taken.get_result(conn).await.optional()?);
-        let Some(sealed) = sealed else { return Ok(None) };
-        match self.db.seal()?.open(place(&hash), &sealed) {
-            Ok(plain) => serde_json::from_slice(plain.expose())
-                .map(Some)
-                .map_err(|_may_quote| DbError::Unreadable("provider_flows.sealed")),
-            Err(err) => {
-                tracing::error!(error = %err, "a sign-in at a provider cannot be opened");
-                Ok(None)
-            }
-        }
-    }
-
-    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
-        let over = flows::table.filter(expires_at.le(DbInstant(now)));
-        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(over).execute(conn).await?))
-    }
-}
-
-#[async_trait]
-impl ProviderFlows for SqlProviderFlows {
-    async fn put(&self, new: NewProviderFlow) -> Result<(), Unavailable> {
-        Ok(self.add(&new).await?)
     }
 
     async fn take(
@@ -81,11 +49,27 @@ impl ProviderFlows for SqlProviderFlows {
         browser: TokenHash,
         now: Timestamp,
     ) -> Result<Option<ProviderFlow>, Unavailable> {
-        Ok(self.remove(hash, browser, now).await?)
+        let theirs = flows::browser.eq(browser.0.to_vec()).and(expires_at.gt(DbInstant(now)));
+        let theirs = flows::table.find(hash.0.to_vec()).filter(theirs);
+        let taken = diesel::delete(theirs).returning(flows::sealed);
+        let sealed: Option<Vec<u8>> =
+            on_conn!(self.db.writer(), |conn| taken.get_result(conn).await.optional()?)?;
+        let Some(sealed) = sealed else { return Ok(None) };
+        match self.db.seal()?.open(place(&hash), &sealed) {
+            Ok(plain) => {
+                let flow = serde_json::from_slice(plain.expose());
+                Ok(Some(flow.map_err(|_may_quote| DbError::Unreadable("provider_flows.sealed"))?))
+            }
+            Err(err) => {
+                tracing::error!(error = %err, "a sign-in at a provider cannot be opened");
+                Ok(None)
+            }
+        }
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        Ok(self.forget(now).await? as u64)
+        let over = flows::table.filter(expires_at.le(DbInstant(now)));
+        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(over).execute(conn).await?)? as u64)
     }
 }
 

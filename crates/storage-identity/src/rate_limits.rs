@@ -11,7 +11,7 @@ use diesel_async::RunQueryDsl;
 use pia_identity::{RateLimitOutcome, RateLimitStore, RateQuota};
 use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::attempts;
-use pia_storage::{Database, DbError, on_conn};
+use pia_storage::{Database, on_conn};
 
 /// Budgets in SQL: of each bucket only the time is kept at which it is full
 /// again (GCRA's theoretical arrival time).
@@ -25,13 +25,16 @@ impl SqlRateLimitStore {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn count(
+#[async_trait]
+impl RateLimitStore for SqlRateLimitStore {
+    async fn attempt(
         &self,
         who: &str,
         quota: RateQuota,
         now: Timestamp,
-    ) -> Result<RateLimitOutcome, DbError> {
+    ) -> Result<RateLimitOutcome, Unavailable> {
         let now = now.micros();
         let interval = micros(quota.interval());
         let latest = now.saturating_add(micros(quota.window)).saturating_sub(interval);
@@ -56,13 +59,18 @@ impl SqlRateLimitStore {
         // Gone again if it was swept meanwhile, and then it is full.
         let bucket = attempts::table.find(who).select(attempts::tat_micros);
         let full_at =
-            on_conn!(self.db.reader(), |conn| bucket.first::<i64>(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| bucket.first::<i64>(conn).await.optional()?)?;
         let wait = full_at.unwrap_or(latest).saturating_sub(latest);
         let wait = u64::try_from(wait).unwrap_or_default();
         Ok(RateLimitOutcome::Wait(Duration::from_micros(wait.max(1))))
     }
 
-    async fn put_back(&self, who: &str, quota: RateQuota, now: Timestamp) -> Result<(), DbError> {
+    async fn give_back(
+        &self,
+        who: &str,
+        quota: RateQuota,
+        now: Timestamp,
+    ) -> Result<(), Unavailable> {
         let bucket = FilterDsl::filter(
             attempts::table.find(who.to_owned()),
             attempts::tat_micros.gt(now.micros()),
@@ -73,34 +81,9 @@ impl SqlRateLimitStore {
         Ok(())
     }
 
-    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
-        let full = FilterDsl::filter(attempts::table, attempts::tat_micros.le(now.micros()));
-        self.db.count(diesel::delete(full)).await
-    }
-}
-
-#[async_trait]
-impl RateLimitStore for SqlRateLimitStore {
-    async fn attempt(
-        &self,
-        who: &str,
-        quota: RateQuota,
-        now: Timestamp,
-    ) -> Result<RateLimitOutcome, Unavailable> {
-        Ok(self.count(who, quota, now).await?)
-    }
-
-    async fn give_back(
-        &self,
-        who: &str,
-        quota: RateQuota,
-        now: Timestamp,
-    ) -> Result<(), Unavailable> {
-        Ok(self.put_back(who, quota, now).await?)
-    }
-
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        Ok(self.forget(now).await? as u64)
+        let full = FilterDsl::filter(attempts::table, attempts::tat_micros.le(now.micros()));
+        Ok(self.db.count(diesel::delete(full)).await? as u64)
     }
 }
 

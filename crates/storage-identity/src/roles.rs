@@ -41,31 +41,34 @@ impl SqlRoles {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn with_address(&self, email: &str) -> Result<Option<Member>, DbError> {
+#[async_trait]
+impl RoleStore for SqlRoles {
+    async fn member(&self, email: &str) -> Result<Option<Member>, Unavailable> {
         let account = with_address(email);
         let row: Option<Row> = on_conn!(self.db.reader(), |conn| {
             account.select(COLUMNS).first(conn).await.optional()?
-        });
-        row.map(member).transpose()
+        })?;
+        Ok(row.map(member).transpose()?)
     }
 
-    async fn all_admins(&self) -> Result<Vec<Member>, DbError> {
+    async fn admins(&self) -> Result<Vec<Member>, Unavailable> {
         let admins = accounts::table.filter(accounts::role.eq(Role::Admin.name()));
         let admins = admins.order((accounts::created_at, accounts::id)).select(COLUMNS);
-        let rows: Vec<Row> = on_conn!(self.db.reader(), |conn| admins.load(conn).await?);
-        rows.into_iter().map(member).collect()
+        let rows: Vec<Row> = on_conn!(self.db.reader(), |conn| admins.load(conn).await?)?;
+        Ok(rows.into_iter().map(member).collect::<Result<_, _>>()?)
     }
 
-    async fn change(
+    async fn set_role(
         &self,
         user: UserId,
         role: Role,
         max_admins: Option<u32>,
-        effects: &SideEffects,
-    ) -> Result<RoleChange, DbError> {
+        effects: SideEffects,
+    ) -> Result<RoleChange, Unavailable> {
         let account = accounts::table.find(DbUid(user.0));
-        in_tx!(self.db, async |conn| -> Result<RoleChange, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<RoleChange, DbError> {
             conn.take_turn().await?;
             let found = account.select(COLUMNS).first::<Row>(conn).await.optional()?;
             let Some(before) = found.map(member).transpose()? else {
@@ -85,19 +88,19 @@ impl SqlRoles {
             if update.execute(conn).await? == 0 {
                 return Ok(RoleChange::Unknown);
             }
-            conn.write_effects(&self.db, effects).await?;
+            conn.write_effects(&self.db, &effects).await?;
             Ok(RoleChange::Done)
-        })
+        })?)
     }
 
     async fn deactivate(
         &self,
         user: UserId,
         at: Timestamp,
-        effects: &SideEffects,
-    ) -> Result<Deactivation, DbError> {
+        effects: SideEffects,
+    ) -> Result<Deactivation, Unavailable> {
         let (id, at) = (DbUid(user.0), DbInstant(at));
-        in_tx!(self.db, async |conn| -> Result<Deactivation, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<Deactivation, DbError> {
             conn.take_turn().await?;
             let found = accounts::table.find(id).select(COLUMNS).first::<Row>(conn).await;
             let Some(before) = found.optional()?.map(member).transpose()? else {
@@ -125,19 +128,19 @@ impl SqlRoles {
             diesel::delete(codes).execute(conn).await?;
             let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(id));
             diesel::delete(links).execute(conn).await?;
-            conn.write_effects(&self.db, effects).await?;
+            conn.write_effects(&self.db, &effects).await?;
             Ok(Deactivation::Done)
-        })
+        })?)
     }
 
     async fn reactivate(
         &self,
         user: UserId,
         limits: SeatLimits,
-        effects: &SideEffects,
-    ) -> Result<Reactivation, DbError> {
+        effects: SideEffects,
+    ) -> Result<Reactivation, Unavailable> {
         let account = accounts::table.find(DbUid(user.0));
-        in_tx!(self.db, async |conn| -> Result<Reactivation, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<Reactivation, DbError> {
             conn.take_turn().await?;
             let found = account.select(COLUMNS).first::<Row>(conn).await.optional()?;
             let Some(before) = found.map(member).transpose()? else {
@@ -156,48 +159,9 @@ impl SqlRoles {
             if diesel::update(account).set(active).execute(conn).await? == 0 {
                 return Ok(Reactivation::Unknown);
             }
-            conn.write_effects(&self.db, effects).await?;
+            conn.write_effects(&self.db, &effects).await?;
             Ok(Reactivation::Done)
-        })
-    }
-}
-
-#[async_trait]
-impl RoleStore for SqlRoles {
-    async fn member(&self, email: &str) -> Result<Option<Member>, Unavailable> {
-        Ok(self.with_address(email).await?)
-    }
-
-    async fn admins(&self) -> Result<Vec<Member>, Unavailable> {
-        Ok(self.all_admins().await?)
-    }
-
-    async fn set_role(
-        &self,
-        user: UserId,
-        role: Role,
-        max_admins: Option<u32>,
-        effects: SideEffects,
-    ) -> Result<RoleChange, Unavailable> {
-        Ok(self.change(user, role, max_admins, &effects).await?)
-    }
-
-    async fn deactivate(
-        &self,
-        user: UserId,
-        at: Timestamp,
-        effects: SideEffects,
-    ) -> Result<Deactivation, Unavailable> {
-        Ok(self.deactivate(user, at, &effects).await?)
-    }
-
-    async fn reactivate(
-        &self,
-        user: UserId,
-        limits: SeatLimits,
-        effects: SideEffects,
-    ) -> Result<Reactivation, Unavailable> {
-        Ok(self.reactivate(user, limits, &effects).await?)
+        })?)
     }
 }
 

@@ -6,7 +6,7 @@ use diesel_async::RunQueryDsl;
 use pia_identity::{SessionRef, SessionStarts};
 use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::sessions;
-use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, on_conn};
 
 /// Start times of sessions, in SQL.
 #[derive(Debug, Clone)]
@@ -19,20 +19,16 @@ impl SqlSessionStarts {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
-
-    async fn find(&self, claim: SessionRef) -> Result<Option<Timestamp>, DbError> {
-        let theirs = sessions::user_id.eq(DbUid(claim.user.0));
-        let began_at =
-            sessions::table.find(DbUid(claim.session.0)).filter(theirs).select(sessions::began_at);
-        let found: Option<DbInstant> =
-            on_conn!(self.db.reader(), |conn| began_at.first(conn).await.optional()?);
-        Ok(found.map(|it| it.0))
-    }
 }
 
 #[async_trait]
 impl SessionStarts for SqlSessionStarts {
     async fn began_at(&self, claim: SessionRef) -> Result<Option<Timestamp>, Unavailable> {
-        Ok(self.find(claim).await?)
+        let theirs = sessions::user_id.eq(DbUid(claim.user.0));
+        let began_at =
+            sessions::table.find(DbUid(claim.session.0)).filter(theirs).select(sessions::began_at);
+        let found: Option<DbInstant> =
+            on_conn!(self.db.reader(), |conn| began_at.first(conn).await.optional()?)?;
+        Ok(found.map(|it| it.0))
     }
 }

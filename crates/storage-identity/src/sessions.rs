@@ -36,14 +36,40 @@ impl SqlSessions {
         Self { db }
     }
 
-    async fn rotate_token(
+    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
+        let expired = sessions::expires_at.le(DbInstant(now));
+        let some = sessions::table.filter(expired).select(sessions::id).limit(SWEPT_AT_ONCE);
+        on_conn!(self.db.writer(), |conn| {
+            // Chosen first and deleted by key, since one that is continued
+            // between the two must stay.
+            let chosen: Vec<DbUid> = some.load(conn).await?;
+            let gone = sessions::table.filter(sessions::id.eq_any(chosen).and(expired));
+            diesel::delete(gone).execute(conn).await?
+        })
+    }
+}
+
+#[async_trait]
+impl SessionStore for SqlSessions {
+    async fn begin(
+        &self,
+        session: NewSession,
+        most: usize,
+        effects: SideEffects,
+        others: SessionStartEffects,
+    ) -> Result<SessionStarted, Unavailable> {
+        let beginning = SessionStart { new: session, most, effects, others };
+        Ok(beginning.store(&self.db).await?)
+    }
+
+    async fn rotate(
         &self,
         token: PresentedToken,
         if_reused: EndEffects,
-    ) -> Result<Rotation, DbError> {
+    ) -> Result<Rotation, Unavailable> {
         let (presented, now) = (token.hash.0.to_vec(), DbInstant(token.at));
         let continued = ContinuedRow::from(&token);
-        in_tx!(self.db, async |conn| -> Result<Rotation, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<Rotation, DbError> {
             // The session's row is locked by the first statement, so that what
             // follows is serial for the session: on PostgreSQL a replay that
             // deletes it deadlocks with a rotation inserting a successor.
@@ -86,24 +112,24 @@ impl SqlSessions {
             diesel::delete(sessions::table.find(session)).execute(conn).await?;
             conn.write_effects(&self.db, &if_reused(UserId(user.0), token.at)).await?;
             Ok(Rotation::Reused)
-        })
+        })?)
     }
 
-    async fn find(&self, token: TokenHash) -> Result<Option<SessionId>, DbError> {
+    async fn session_of(&self, token: TokenHash) -> Result<Option<SessionId>, Unavailable> {
         let session = tokens::table.find(token.0.to_vec()).select(tokens::session_id);
         let found: Option<DbUid> =
-            on_conn!(self.db.reader(), |conn| session.first(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| session.first(conn).await.optional()?)?;
         Ok(found.map(|it| SessionId(it.0)))
     }
 
-    async fn remove(
+    async fn end(
         &self,
         token: TokenHash,
         at: Timestamp,
         effects: EndEffects,
-    ) -> Result<Option<(UserId, SessionId)>, DbError> {
+    ) -> Result<Option<(UserId, SessionId)>, Unavailable> {
         let hash = token.0.to_vec();
-        in_tx!(self.db, async |conn| -> Result<Option<(UserId, SessionId)>, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<Option<(UserId, SessionId)>, DbError> {
             let whose = tokens::table.find(&hash).select(tokens::session_id);
             let ended = diesel::delete(sessions::table.filter(sessions::id.eq_any(whose)))
                 .returning((sessions::user_id, sessions::id))
@@ -115,15 +141,15 @@ impl SqlSessions {
             };
             conn.write_effects(&self.db, &effects(user, at)).await?;
             Ok(Some((user, session)))
-        })
+        })?)
     }
 
-    async fn load_live(
+    async fn page(
         &self,
         user: UserId,
         now: Timestamp,
         page: PageRequest,
-    ) -> Result<Vec<SessionEntry>, DbError> {
+    ) -> Result<Vec<SessionEntry>, Unavailable> {
         let after = page.after.unwrap_or_else(Cursor::top);
         let (at, id) = (DbInstant(after.at), DbUid(after.id));
         let began = sessions::began_at;
@@ -135,20 +161,20 @@ impl SqlSessions {
             .limit(page.limit.into());
         let rows: Vec<ListRow> = on_conn!(self.db.reader(), |conn| {
             entries.select(ListRow::as_select()).load(conn).await?
-        });
+        })?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    async fn remove_some(
+    async fn revoke(
         &self,
         by: SessionRef,
         which: Revoked,
         now: Timestamp,
         effects: EndEffects,
-    ) -> Result<Option<u64>, DbError> {
+    ) -> Result<Option<u64>, Unavailable> {
         let (user, own) = (DbUid(by.user.0), DbUid(by.session.0));
         let live = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(now)));
-        in_tx!(self.db, async |conn| -> Result<Option<u64>, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<Option<u64>, DbError> {
             // The account's row is locked, as where sessions begin: what began
             // before is seen, and of two that end each other one is too late.
             let account = diesel::update(accounts::table.find(user));
@@ -172,73 +198,7 @@ impl SqlSessions {
                 conn.write_effects(&self.db, &effects(by.user, now)).await?;
             }
             Ok(Some(ended as u64))
-        })
-    }
-
-    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
-        let expired = sessions::expires_at.le(DbInstant(now));
-        let some = sessions::table.filter(expired).select(sessions::id).limit(SWEPT_AT_ONCE);
-        on_conn!(self.db.writer(), |conn| {
-            // Chosen first and deleted by key, since one that is continued
-            // between the two must stay.
-            let chosen: Vec<DbUid> = some.load(conn).await?;
-            let gone = sessions::table.filter(sessions::id.eq_any(chosen).and(expired));
-            Ok(diesel::delete(gone).execute(conn).await?)
-        })
-    }
-}
-
-#[async_trait]
-impl SessionStore for SqlSessions {
-    async fn begin(
-        &self,
-        session: NewSession,
-        most: usize,
-        effects: SideEffects,
-        others: SessionStartEffects,
-    ) -> Result<SessionStarted, Unavailable> {
-        let beginning = SessionStart { new: session, most, effects, others };
-        Ok(beginning.store(&self.db).await?)
-    }
-
-    async fn rotate(
-        &self,
-        token: PresentedToken,
-        if_reused: EndEffects,
-    ) -> Result<Rotation, Unavailable> {
-        Ok(self.rotate_token(token, if_reused).await?)
-    }
-
-    async fn session_of(&self, token: TokenHash) -> Result<Option<SessionId>, Unavailable> {
-        Ok(self.find(token).await?)
-    }
-
-    async fn end(
-        &self,
-        token: TokenHash,
-        at: Timestamp,
-        effects: EndEffects,
-    ) -> Result<Option<(UserId, SessionId)>, Unavailable> {
-        Ok(self.remove(token, at, effects).await?)
-    }
-
-    async fn page(
-        &self,
-        user: UserId,
-        now: Timestamp,
-        page: PageRequest,
-    ) -> Result<Vec<SessionEntry>, Unavailable> {
-        Ok(self.load_live(user, now, page).await?)
-    }
-
-    async fn revoke(
-        &self,
-        by: SessionRef,
-        which: Revoked,
-        now: Timestamp,
-        effects: EndEffects,
-    ) -> Result<Option<u64>, Unavailable> {
-        Ok(self.remove_some(by, which, now, effects).await?)
+        })?)
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {

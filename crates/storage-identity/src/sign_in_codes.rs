@@ -34,32 +34,35 @@ impl SqlSignInCodes {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn add(&self, new: &NewSignInCode) -> Result<SessionStarted, DbError> {
+#[async_trait]
+impl SignInCodes for SqlSignInCodes {
+    async fn put(&self, new: NewSignInCode) -> Result<SessionStarted, Unavailable> {
         let row = (
             codes::hash.eq(new.hash.0.to_vec()),
             codes::user_id.eq(DbUid(new.user.0)),
             codes::challenge.eq(new.challenge.0.to_vec()),
             expires_at.eq(DbInstant(new.expires_at)),
         );
-        in_tx!(self.db, async |conn| -> Result<SessionStarted, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<SessionStarted, DbError> {
             if !conn.lock_account(new.user).await? {
                 return Ok(SessionStarted::Stale);
             }
             diesel::insert_into(codes::table).values(&row).execute(conn).await?;
             Ok(SessionStarted::Done)
-        })
+        })?)
     }
 
-    async fn present(
+    async fn redeem(
         &self,
         hash: TokenHash,
-        answer: Option<CodeChallenge>,
+        challenge: Option<CodeChallenge>,
         at: Timestamp,
         if_replayed: ReplayEffects,
-    ) -> Result<CodeRedemption, DbError> {
+    ) -> Result<CodeRedemption, Unavailable> {
         let (hash, now) = (hash.0.to_vec(), DbInstant(at));
-        in_tx!(self.db, async |conn| -> Result<CodeRedemption, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<CodeRedemption, DbError> {
             // The code's row is locked by the first statement, so that what
             // follows is serial for the code, settling it included.
             let code = diesel::update(codes::table.find(&hash)).set(expires_at.eq(expires_at));
@@ -71,11 +74,11 @@ impl SqlSignInCodes {
                 session_id,
             ));
             let found: Option<CodeRow> = code.get_result(conn).await.optional()?;
-            let Some((user, challenge, end, burned, session)) = found else {
+            let Some((user, expected, end, burned, session)) = found else {
                 return Ok(CodeRedemption::Refused);
             };
 
-            let answers = answer.is_some_and(|it| it.0[..] == challenge[..]);
+            let answers = challenge.is_some_and(|it| it.0[..] == expected[..]);
             let active = accounts::table.find(user).filter(accounts::deactivated_at.is_null());
             if burned.is_none()
                 && answers
@@ -96,42 +99,17 @@ impl SqlSignInCodes {
             }
             conn.write_effects(&self.db, &if_replayed(UserId(user.0), at)).await?;
             Ok(CodeRedemption::Replayed(UserId(user.0)))
-        })
-    }
-
-    async fn record(&self, hash: TokenHash, session: SessionId) -> Result<bool, DbError> {
-        let burned = codes::table.find(hash.0.to_vec()).filter(burned_at.is_not_null());
-        let record = diesel::update(burned).set(session_id.eq(DbUid(session.0)));
-        on_conn!(self.db.writer(), |conn| Ok(record.execute(conn).await? == 1))
-    }
-
-    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
-        let over = codes::table.filter(expires_at.le(DbInstant(now)));
-        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(over).execute(conn).await?))
-    }
-}
-
-#[async_trait]
-impl SignInCodes for SqlSignInCodes {
-    async fn put(&self, new: NewSignInCode) -> Result<SessionStarted, Unavailable> {
-        Ok(self.add(&new).await?)
-    }
-
-    async fn redeem(
-        &self,
-        hash: TokenHash,
-        challenge: Option<CodeChallenge>,
-        at: Timestamp,
-        if_replayed: ReplayEffects,
-    ) -> Result<CodeRedemption, Unavailable> {
-        Ok(self.present(hash, challenge, at, if_replayed).await?)
+        })?)
     }
 
     async fn settle(&self, hash: TokenHash, session: SessionId) -> Result<bool, Unavailable> {
-        Ok(self.record(hash, session).await?)
+        let burned = codes::table.find(hash.0.to_vec()).filter(burned_at.is_not_null());
+        let record = diesel::update(burned).set(session_id.eq(DbUid(session.0)));
+        Ok(on_conn!(self.db.writer(), |conn| record.execute(conn).await? == 1)?)
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        Ok(self.forget(now).await? as u64)
+        let over = codes::table.filter(expires_at.le(DbInstant(now)));
+        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(over).execute(conn).await?)? as u64)
     }
 }

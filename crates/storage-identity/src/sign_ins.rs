@@ -27,9 +27,22 @@ impl SqlSignIns {
         Self { db }
     }
 
-    async fn add(&self, attempt: FailedSignIn, effects: EndEffects) -> Result<(), DbError> {
+    async fn forget(&self, time: Timestamp) -> Result<usize, DbError> {
+        let old = sign_ins::table.filter(sign_ins::at.lt(DbInstant(time)));
+        let some = old.select(sign_ins::id).limit(SWEPT_AT_ONCE);
+        on_conn!(self.db.writer(), |conn| {
+            let chosen: Vec<DbUid> = some.load(conn).await?;
+            let gone = sign_ins::table.filter(sign_ins::id.eq_any(chosen));
+            diesel::delete(gone).execute(conn).await?
+        })
+    }
+}
+
+#[async_trait]
+impl SignInLog for SqlSignIns {
+    async fn failed(&self, attempt: FailedSignIn, effects: EndEffects) -> Result<(), Unavailable> {
         let row = SignInRow::from(attempt);
-        in_tx!(self.db, async |conn| -> Result<(), DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
             // Written whether there is such an account or not, and taken back
             // if there is none: both ways end with a commit that has the same
             // to write, where a mere look would end at once.
@@ -41,10 +54,10 @@ impl SqlSignIns {
             // Who left meanwhile is not named anew.
             let user = if taken_back { UserId::generate() } else { UserId(row.user_id.0) };
             conn.write_effects(&self.db, &effects(user, row.at.0)).await
-        })
+        })?)
     }
 
-    async fn of_user(&self, user: UserId, page: PageRequest) -> Result<Vec<SignInEntry>, DbError> {
+    async fn page(&self, user: UserId, page: PageRequest) -> Result<Vec<SignInEntry>, Unavailable> {
         let after = page.after.unwrap_or_else(Cursor::top);
         let (at, id) = (DbInstant(after.at), DbUid(after.id));
         let behind = sign_ins::at.le(at).and(sign_ins::at.lt(at).or(sign_ins::id.lt(id)));
@@ -54,29 +67,8 @@ impl SqlSignIns {
             .limit(page.limit.into());
         let rows: Vec<SignInRow> = on_conn!(self.db.reader(), |conn| {
             entries.select(SignInRow::as_select()).load(conn).await?
-        });
+        })?;
         Ok(rows.into_iter().map(Into::into).collect())
-    }
-
-    async fn forget(&self, time: Timestamp) -> Result<usize, DbError> {
-        let old = sign_ins::table.filter(sign_ins::at.lt(DbInstant(time)));
-        let some = old.select(sign_ins::id).limit(SWEPT_AT_ONCE);
-        on_conn!(self.db.writer(), |conn| {
-            let chosen: Vec<DbUid> = some.load(conn).await?;
-            let gone = sign_ins::table.filter(sign_ins::id.eq_any(chosen));
-            Ok(diesel::delete(gone).execute(conn).await?)
-        })
-    }
-}
-
-#[async_trait]
-impl SignInLog for SqlSignIns {
-    async fn failed(&self, attempt: FailedSignIn, effects: EndEffects) -> Result<(), Unavailable> {
-        Ok(self.add(attempt, effects).await?)
-    }
-
-    async fn page(&self, user: UserId, page: PageRequest) -> Result<Vec<SignInEntry>, Unavailable> {
-        Ok(self.of_user(user, page).await?)
     }
 
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {

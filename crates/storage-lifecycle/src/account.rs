@@ -48,10 +48,11 @@ pub(crate) async fn account_of(db: &Database, user: UserId) -> Result<Vec<Value>
     let account = accounts::table.find(DbUid(user.0));
     let row: Option<AccountRow> = on_conn!(db.reader(), |conn| {
         account.select(AccountRow::as_select()).first(conn).await.optional()?
-    });
+    })?;
     let Some(row) = row else { return Ok(Vec::new()) };
     let group = user_groups::table.find(row.group_id).select(user_groups::name);
-    let group: Option<String> = on_conn!(db.reader(), |conn| group.first(conn).await.optional()?);
+    let group: Option<String> =
+        on_conn!(db.reader(), |conn| group.first(conn).await.optional()?)?;
     let mut account = to_json(row);
     if let (Some(fields), Some(group)) = (account.as_object_mut(), group) {
         fields.insert("group".to_owned(), group.into());
@@ -68,7 +69,7 @@ pub(crate) async fn second_factor_of(db: &Database, user: UserId) -> Result<Vec<
     let (factor, codes): (Option<(DbInstant, Option<DbInstant>)>, i64) =
         on_conn!(db.reader(), |conn| {
             (factor.first(conn).await.optional()?, codes.get_result(conn).await?)
-        });
+        })?;
     if factor.is_none() && codes == 0 {
         return Ok(Vec::new());
     }

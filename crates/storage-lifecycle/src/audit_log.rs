@@ -28,32 +28,6 @@ impl SqlAuditLog {
         Self { db }
     }
 
-    async fn records(
-        &self,
-        whose: Option<UserId>,
-        page: PageRequest,
-    ) -> Result<Vec<AuditRecord>, DbError> {
-        let rows = match whose {
-            Some(user) => self.entries_of(user, page).await?,
-            None => self.entries(page).await?,
-        };
-        let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
-        let identities =
-            audit_identities::table.filter(audit_identities::entry_id.eq_any(ids)).select((
-                audit_identities::entry_id,
-                audit_identities::part,
-                audit_identities::user_id,
-                audit_identities::sealed,
-            ));
-        let identities: Vec<IdentityRow> =
-            on_conn!(self.db.reader(), |conn| identities.load(conn).await?);
-        let mut sides: HashMap<DbUid, Vec<IdentityRow>> = HashMap::new();
-        for row in identities {
-            sides.entry(row.entry_id).or_default().push(row);
-        }
-        rows.into_iter().map(|it| self.open(it, &sides)).collect()
-    }
-
     async fn entries(&self, page: PageRequest) -> Result<Vec<EntryRow>, DbError> {
         use audit_entries::{at, id};
         let after = page.after.unwrap_or_else(Cursor::top);
@@ -64,7 +38,7 @@ impl SqlAuditLog {
             .limit(page.limit.into());
         Ok(on_conn!(self.db.reader(), |conn| {
             entries.select(EntryRow::as_select()).load(conn).await?
-        }))
+        })?)
     }
 
     /// Their ids sort as their times do, and an index holds them by user.
@@ -82,7 +56,7 @@ impl SqlAuditLog {
             let entries = audit_entries::table.filter(audit_entries::id.eq_any(ids));
             let entries = entries.order(audit_entries::id.desc());
             entries.select(EntryRow::as_select()).load(conn).await?
-        }))
+        })?)
     }
 
     fn open(
@@ -139,7 +113,7 @@ impl SqlAuditLog {
         on_conn!(self.db.writer(), |conn| {
             let chosen: Vec<DbUid> = some.load(conn).await?;
             let gone = audit_entries::table.filter(audit_entries::id.eq_any(chosen));
-            Ok(diesel::delete(gone).execute(conn).await?)
+            diesel::delete(gone).execute(conn).await?
         })
     }
 }
@@ -151,7 +125,25 @@ impl AuditLog for SqlAuditLog {
         whose: Option<UserId>,
         page: PageRequest,
     ) -> Result<Vec<AuditRecord>, Unavailable> {
-        Ok(self.records(whose, page).await?)
+        let rows = match whose {
+            Some(user) => self.entries_of(user, page).await?,
+            None => self.entries(page).await?,
+        };
+        let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
+        let identities =
+            audit_identities::table.filter(audit_identities::entry_id.eq_any(ids)).select((
+                audit_identities::entry_id,
+                audit_identities::part,
+                audit_identities::user_id,
+                audit_identities::sealed,
+            ));
+        let identities: Vec<IdentityRow> =
+            on_conn!(self.db.reader(), |conn| identities.load(conn).await?)?;
+        let mut sides: HashMap<DbUid, Vec<IdentityRow>> = HashMap::new();
+        for row in identities {
+            sides.entry(row.entry_id).or_default().push(row);
+        }
+        Ok(rows.into_iter().map(|it| self.open(it, &sides)).collect::<Result<_, _>>()?)
     }
 
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {

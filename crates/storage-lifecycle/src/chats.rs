@@ -68,13 +68,14 @@ async fn rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ChatRow>
         .filter(chats::user_id.eq(DbUid(user.0)).and(behind))
         .order((chats::updated_at.desc(), chats::id.desc()))
         .limit(i64::try_from(PAGE).unwrap_or(i64::MAX));
-    Ok(on_conn!(db.reader(), |conn| page.select(ChatRow::as_select()).load(conn).await?))
+    Ok(on_conn!(db.reader(), |conn| page.select(ChatRow::as_select()).load(conn).await?)?)
 }
 
 async fn bodies(db: &Database, user: UserId, ids: Vec<DbUid>) -> Result<Bodies, DbError> {
     let these = chats::user_id.eq(DbUid(user.0)).and(chats::id.eq_any(ids));
     let rows = chats::table.filter(these).select((chats::id, chats::body));
-    let rows: Vec<(DbUid, Option<Vec<u8>>)> = on_conn!(db.reader(), |conn| rows.load(conn).await?);
+    let rows: Vec<(DbUid, Option<Vec<u8>>)> =
+        on_conn!(db.reader(), |conn| rows.load(conn).await?)?;
     Ok(rows.into_iter().filter_map(|(id, body)| Some((id, body?))).collect())
 }
 

@@ -128,7 +128,7 @@ impl SqlEraser {
     async fn unclaimed(&self, which: &UnverifiedAccounts) -> Result<Vec<UserId>, DbError> {
         let some = accounts::table.filter(unclaimed!(which)).select(accounts::id);
         let some = some.order(accounts::created_at).limit(AT_ONCE);
-        let found: Vec<DbUid> = on_conn!(self.db.reader(), |conn| some.load(conn).await?);
+        let found: Vec<DbUid> = on_conn!(self.db.reader(), |conn| some.load(conn).await?)?;
         Ok(found.into_iter().map(|it| UserId(it.0)).collect())
     }
 

@@ -58,17 +58,6 @@ impl SqlPersonalData {
         Self { audit: SqlAuditLog::new(db.clone()), db, sealer }
     }
 
-    async fn note(&self, user: UserId, effects: &SideEffects) -> Result<bool, DbError> {
-        let account = accounts::table.find(DbUid(user.0));
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if !diesel::select(exists(account)).get_result::<bool>(conn).await? {
-                return Ok(false);
-            }
-            conn.write_effects(&self.db, effects).await?;
-            Ok(true)
-        })
-    }
-
     async fn rows(
         &self,
         user: UserId,
@@ -111,7 +100,14 @@ impl PersonalData for SqlPersonalData {
     }
 
     async fn begin_export(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable> {
-        Ok(self.note(user, &effects).await?)
+        let account = accounts::table.find(DbUid(user.0));
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !diesel::select(exists(account)).get_result::<bool>(conn).await? {
+                return Ok(false);
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        })?)
     }
 
     async fn page(

@@ -49,7 +49,7 @@ macro_rules! section {
                 .limit(PAGE);
             let rows: Vec<$row> = on_conn!(db.reader(), |conn| {
                 page.select($row::as_select()).load(conn).await?
-            });
+            })?;
             let place = |it: &$row| Cursor { at: it.$at.0, id: it.id.0 };
             Ok(rows.into_iter().map(|it| (place(&it), to_json(it))).collect())
         }
@@ -220,6 +220,6 @@ pub(crate) async fn provider_identities_of(
     let all = all.order(created_at.desc()).limit(PAGE);
     let rows: Vec<ProviderIdentityRow> = on_conn!(db.reader(), |conn| {
         all.select(ProviderIdentityRow::as_select()).load(conn).await?
-    });
+    })?;
     Ok(rows.into_iter().map(to_json).collect())
 }

@@ -61,7 +61,7 @@ pub(crate) async fn ledger_of(db: &Database, user: UserId) -> Result<Vec<Value>,
     let ledger = ledgers::table.find(DbUid(user.0));
     let row: Option<LedgerRow> = on_conn!(db.reader(), |conn| {
         ledger.select(LedgerRow::as_select()).first(conn).await.optional()?
-    });
+    })?;
     Ok(row.into_iter().map(to_json).collect())
 }
 
@@ -101,7 +101,7 @@ async fn rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ItemRow>
         .filter(sync_items::stamp.lt(DbInstant(after.at)))
         .order(sync_items::stamp.desc())
         .limit(i64::try_from(PAGE).unwrap_or(i64::MAX));
-    Ok(on_conn!(db.reader(), |conn| page.select(ItemRow::as_select()).load(conn).await?))
+    Ok(on_conn!(db.reader(), |conn| page.select(ItemRow::as_select()).load(conn).await?)?)
 }
 
 fn export_item(row: &ItemRow, seal: &PersonSeal) -> Value {

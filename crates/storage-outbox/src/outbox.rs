@@ -73,7 +73,7 @@ impl SqlOutbox {
 
     async fn due(&self, now: DbInstant) -> Result<Vec<DbUid>, DbError> {
         let due = mails::table.filter(is_due!(now)).order((due_at, id)).select(id).limit(AT_ONCE);
-        on_conn!(self.db.reader(), |conn| Ok(due.load(conn).await?))
+        on_conn!(self.db.reader(), |conn| due.load(conn).await?)
     }
 
     async fn try_claim(
@@ -86,7 +86,7 @@ impl SqlOutbox {
         let claim = diesel::update(free)
             .set((claimed_until.eq(until), tries.eq(tries + 1)))
             .returning((id, tries, queued_at, sealed));
-        on_conn!(self.db.writer(), |conn| Ok(claim.get_result(conn).await.optional()?))
+        on_conn!(self.db.writer(), |conn| claim.get_result(conn).await.optional()?)
     }
 
     fn open_claimed(&self, row: ClaimedRow) -> Result<ClaimResult, DbError> {
@@ -110,48 +110,9 @@ impl SqlOutbox {
         })
     }
 
-    async fn remove(&self, claim: ClaimToken) -> Result<(), DbError> {
-        let row = mails::table.find(DbUid(claim.mail.0));
-        on_conn!(self.db.writer(), |conn| diesel::delete(row).execute(conn).await?);
-        Ok(())
-    }
-
-    async fn reschedule(
-        &self,
-        claim: ClaimToken,
-        due: Timestamp,
-        why: &str,
-    ) -> Result<(), DbError> {
-        let update = diesel::update(of_claim!(claim)).set((
-            due_at.eq(DbInstant(due)),
-            claimed_until.eq(None::<DbInstant>),
-            failure.eq(why),
-        ));
-        on_conn!(self.db.writer(), |conn| update.execute(conn).await?);
-        Ok(())
-    }
-
-    async fn wipe(&self, claim: ClaimToken, at: Timestamp, why: &str) -> Result<(), DbError> {
-        let update = diesel::update(of_claim!(claim)).set((
-            sealed.eq(None::<Vec<u8>>),
-            claimed_until.eq(None::<DbInstant>),
-            failed_at.eq(DbInstant(at)),
-            failure.eq(why),
-        ));
-        on_conn!(self.db.writer(), |conn| update.execute(conn).await?);
-        Ok(())
-    }
-
     async fn count(&self) -> Result<i64, DbError> {
         let waiting = mails::table.filter(failed_at.is_null()).count();
-        Ok(on_conn!(self.db.reader(), |conn| waiting.get_result(conn).await?))
-    }
-
-    async fn forget(&self, before: Timestamp) -> Result<usize, DbError> {
-        let before = DbInstant(before);
-        let stale = failed_at.is_null().and(queued_at.le(before));
-        let stale = mails::table.filter(failed_at.le(before).or(stale));
-        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(stale).execute(conn).await?))
+        Ok(on_conn!(self.db.reader(), |conn| waiting.get_result(conn).await?)?)
     }
 }
 
@@ -167,11 +128,19 @@ impl Outbox for SqlOutbox {
     }
 
     async fn sent(&self, claim: ClaimToken) -> Result<(), Unavailable> {
-        Ok(self.remove(claim).await?)
+        let row = mails::table.find(DbUid(claim.mail.0));
+        on_conn!(self.db.writer(), |conn| diesel::delete(row).execute(conn).await?)?;
+        Ok(())
     }
 
     async fn retry(&self, claim: ClaimToken, due: Timestamp, why: &str) -> Result<(), Unavailable> {
-        Ok(self.reschedule(claim, due, why).await?)
+        let update = diesel::update(of_claim!(claim)).set((
+            due_at.eq(DbInstant(due)),
+            claimed_until.eq(None::<DbInstant>),
+            failure.eq(why),
+        ));
+        on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
+        Ok(())
     }
 
     async fn give_up(
@@ -180,7 +149,14 @@ impl Outbox for SqlOutbox {
         at: Timestamp,
         why: &str,
     ) -> Result<(), Unavailable> {
-        Ok(self.wipe(claim, at, why).await?)
+        let update = diesel::update(of_claim!(claim)).set((
+            sealed.eq(None::<Vec<u8>>),
+            claimed_until.eq(None::<DbInstant>),
+            failed_at.eq(DbInstant(at)),
+            failure.eq(why),
+        ));
+        on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
+        Ok(())
     }
 
     async fn waiting(&self) -> Result<u64, Unavailable> {
@@ -188,7 +164,10 @@ impl Outbox for SqlOutbox {
     }
 
     async fn sweep(&self, before: Timestamp) -> Result<u64, Unavailable> {
-        Ok(self.forget(before).await? as u64)
+        let before = DbInstant(before);
+        let stale = failed_at.is_null().and(queued_at.le(before));
+        let stale = mails::table.filter(failed_at.le(before).or(stale));
+        Ok((on_conn!(self.db.writer(), |conn| diesel::delete(stale).execute(conn).await?)?) as u64)
     }
 }
 

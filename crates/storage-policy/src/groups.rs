@@ -40,60 +40,14 @@ impl SqlGroups {
         Self { db }
     }
 
-    async fn list(&self) -> Result<Vec<GroupEntry>, DbError> {
-        let groups =
-            user_groups::table.order((user_groups::is_default.desc(), user_groups::name_folded));
-        let counts =
-            accounts::table.group_by(accounts::group_id).select((accounts::group_id, count_star()));
-        let (rows, counts): (Vec<GroupRow>, Vec<(DbUid, i64)>) =
-            on_conn!(self.db.reader(), |conn| {
-                let rows = groups.select(GroupRow::as_select()).load(conn).await?;
-                (rows, counts.load(conn).await?)
-            });
-        let counts: HashMap<_, _> = counts.into_iter().map(|(id, n)| (id.0, n)).collect();
-        let entry = |group: Group| {
-            let members = counts.get(&group.id.0).copied().unwrap_or_default();
-            GroupEntry { group, members: members.unsigned_abs() }
-        };
-        Ok(rows.into_iter().map(|it| entry(it.into())).collect())
-    }
-
-    async fn find_by_id(&self, group: GroupId) -> Result<Option<GroupEntry>, DbError> {
-        let row = user_groups::table.find(DbUid(group.0));
-        let row: Option<GroupRow> = on_conn!(self.db.reader(), |conn| {
-            row.select(GroupRow::as_select()).first(conn).await.optional()?
-        });
-        self.with_member_count(row).await
-    }
-
-    async fn find_by_name(&self, name: &GroupName) -> Result<Option<GroupEntry>, DbError> {
-        let row = user_groups::table.filter(user_groups::name_folded.eq(name.folded()));
-        let row: Option<GroupRow> = on_conn!(self.db.reader(), |conn| {
-            row.select(GroupRow::as_select()).first(conn).await.optional()?
-        });
-        self.with_member_count(row).await
-    }
-
     async fn with_member_count(
         &self,
         row: Option<GroupRow>,
     ) -> Result<Option<GroupEntry>, DbError> {
         let Some(group) = row.map(Group::from) else { return Ok(None) };
         let members = accounts::table.filter(accounts::group_id.eq(DbUid(group.id.0))).count();
-        let members: i64 = on_conn!(self.db.reader(), |conn| members.get_result(conn).await?);
+        let members: i64 = on_conn!(self.db.reader(), |conn| members.get_result(conn).await?)?;
         Ok(Some(GroupEntry { group, members: members.unsigned_abs() }))
-    }
-
-    async fn insert(&self, group: Group, effects: &SideEffects) -> Result<GroupAdded, DbError> {
-        let row = GroupRow::from(group);
-        in_tx!(self.db, async |conn| -> Result<GroupAdded, DbError> {
-            let insert = diesel::insert_into(user_groups::table).values(&row);
-            if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
-                return Ok(GroupAdded::NameTaken);
-            }
-            conn.write_effects(&self.db, effects).await?;
-            Ok(GroupAdded::Stored)
-        })
     }
 
     async fn update_name(
@@ -139,86 +93,54 @@ impl SqlGroups {
             Ok(GroupRemoved::Done)
         })
     }
-
-    async fn load_settings(&self, group: GroupId) -> Result<Option<GroupSettings>, DbError> {
-        let settings = user_groups::table
-            .find(DbUid(group.0))
-            .left_join(group_settings::table.on(group_settings::group_id.eq(user_groups::id)));
-        let row: Option<Option<SettingsRow>> = on_conn!(self.db.reader(), |conn| {
-            let settings = settings.select(Option::<SettingsRow>::as_select());
-            settings.first(conn).await.optional()?
-        });
-        row.map(settings_from_row).transpose()
-    }
-
-    async fn set(
-        &self,
-        group: GroupId,
-        changes: &[SettingChange],
-        effects: &SideEffects,
-    ) -> Result<SettingsChanged, DbError> {
-        let settings = group_settings::table.find(DbUid(group.0));
-        in_tx!(self.db, async |conn| -> Result<SettingsChanged, DbError> {
-            if !lock!(conn, DbUid(group.0)) {
-                return Ok(SettingsChanged::Unknown);
-            }
-            let row = settings.select(SettingsRow::as_select()).first(conn).await.optional()?;
-            let before = settings_from_row(row)?;
-            let after = match before.with(changes) {
-                Ok(after) => after,
-                Err(fault) => return Ok(SettingsChanged::Refused(fault)),
-            };
-            if after != before {
-                let row = SettingsRow::new(group, &after)?;
-                let insert = diesel::insert_into(group_settings::table).values(&row);
-                let upsert = insert.on_conflict(group_settings::group_id).do_update().set(&row);
-                upsert.execute(conn).await?;
-                conn.write_effects(&self.db, effects).await?;
-            }
-            Ok(SettingsChanged::Done(after))
-        })
-    }
-
-    async fn move_member(
-        &self,
-        user: UserId,
-        group: GroupId,
-        effects: &SideEffects,
-    ) -> Result<MemberMoved, DbError> {
-        let (account, to) = (accounts::table.find(DbUid(user.0)), DbUid(group.0));
-        in_tx!(self.db, async |conn| -> Result<MemberMoved, DbError> {
-            // Before the account, so that the group is there until the commit.
-            if !lock!(conn, to) {
-                return Ok(MemberMoved::UnknownGroup);
-            }
-            let elsewhere = account.filter(accounts::group_id.ne(to));
-            let moved = diesel::update(elsewhere).set(accounts::group_id.eq(to));
-            if moved.execute(conn).await? == 0 {
-                let there = diesel::select(exists(account)).get_result::<bool>(conn).await?;
-                return Ok(if there { MemberMoved::Done } else { MemberMoved::UnknownAccount });
-            }
-            conn.write_effects(&self.db, effects).await?;
-            Ok(MemberMoved::Done)
-        })
-    }
 }
 
 #[async_trait]
 impl GroupStore for SqlGroups {
     async fn all(&self) -> Result<Vec<GroupEntry>, Unavailable> {
-        Ok(self.list().await?)
+        let groups =
+            user_groups::table.order((user_groups::is_default.desc(), user_groups::name_folded));
+        let counts =
+            accounts::table.group_by(accounts::group_id).select((accounts::group_id, count_star()));
+        let (rows, counts): (Vec<GroupRow>, Vec<(DbUid, i64)>) =
+            on_conn!(self.db.reader(), |conn| {
+                let rows = groups.select(GroupRow::as_select()).load(conn).await?;
+                (rows, counts.load(conn).await?)
+            })?;
+        let counts: HashMap<_, _> = counts.into_iter().map(|(id, n)| (id.0, n)).collect();
+        let entry = |group: Group| {
+            let members = counts.get(&group.id.0).copied().unwrap_or_default();
+            GroupEntry { group, members: members.unsigned_abs() }
+        };
+        Ok(rows.into_iter().map(|it| entry(it.into())).collect())
     }
 
     async fn find(&self, group: GroupId) -> Result<Option<GroupEntry>, Unavailable> {
-        Ok(self.find_by_id(group).await?)
+        let row = user_groups::table.find(DbUid(group.0));
+        let row: Option<GroupRow> = on_conn!(self.db.reader(), |conn| {
+            row.select(GroupRow::as_select()).first(conn).await.optional()?
+        })?;
+        Ok(self.with_member_count(row).await?)
     }
 
     async fn named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable> {
-        Ok(self.find_by_name(name).await?)
+        let row = user_groups::table.filter(user_groups::name_folded.eq(name.folded()));
+        let row: Option<GroupRow> = on_conn!(self.db.reader(), |conn| {
+            row.select(GroupRow::as_select()).first(conn).await.optional()?
+        })?;
+        Ok(self.with_member_count(row).await?)
     }
 
     async fn add(&self, group: Group, effects: SideEffects) -> Result<GroupAdded, Unavailable> {
-        Ok(self.insert(group, &effects).await?)
+        let row = GroupRow::from(group);
+        Ok(in_tx!(self.db, async |conn| -> Result<GroupAdded, DbError> {
+            let insert = diesel::insert_into(user_groups::table).values(&row);
+            if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
+                return Ok(GroupAdded::NameTaken);
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(GroupAdded::Stored)
+        })?)
     }
 
     async fn rename(
@@ -250,7 +172,14 @@ impl GroupStore for SqlGroups {
     }
 
     async fn settings(&self, group: GroupId) -> Result<Option<GroupSettings>, Unavailable> {
-        Ok(self.load_settings(group).await?)
+        let settings = user_groups::table
+            .find(DbUid(group.0))
+            .left_join(group_settings::table.on(group_settings::group_id.eq(user_groups::id)));
+        let row: Option<Option<SettingsRow>> = on_conn!(self.db.reader(), |conn| {
+            let settings = settings.select(Option::<SettingsRow>::as_select());
+            settings.first(conn).await.optional()?
+        })?;
+        Ok(row.map(settings_from_row).transpose()?)
     }
 
     async fn change(
@@ -259,7 +188,26 @@ impl GroupStore for SqlGroups {
         changes: &[SettingChange],
         effects: SideEffects,
     ) -> Result<SettingsChanged, Unavailable> {
-        Ok(self.set(group, changes, &effects).await?)
+        let settings = group_settings::table.find(DbUid(group.0));
+        Ok(in_tx!(self.db, async |conn| -> Result<SettingsChanged, DbError> {
+            if !lock!(conn, DbUid(group.0)) {
+                return Ok(SettingsChanged::Unknown);
+            }
+            let row = settings.select(SettingsRow::as_select()).first(conn).await.optional()?;
+            let before = settings_from_row(row)?;
+            let after = match before.with(changes) {
+                Ok(after) => after,
+                Err(fault) => return Ok(SettingsChanged::Refused(fault)),
+            };
+            if after != before {
+                let row = SettingsRow::new(group, &after)?;
+                let insert = diesel::insert_into(group_settings::table).values(&row);
+                let upsert = insert.on_conflict(group_settings::group_id).do_update().set(&row);
+                upsert.execute(conn).await?;
+                conn.write_effects(&self.db, &effects).await?;
+            }
+            Ok(SettingsChanged::Done(after))
+        })?)
     }
 
     async fn put(
@@ -268,7 +216,21 @@ impl GroupStore for SqlGroups {
         group: GroupId,
         effects: SideEffects,
     ) -> Result<MemberMoved, Unavailable> {
-        Ok(self.move_member(user, group, &effects).await?)
+        let (account, to) = (accounts::table.find(DbUid(user.0)), DbUid(group.0));
+        Ok(in_tx!(self.db, async |conn| -> Result<MemberMoved, DbError> {
+            // Before the account, so that the group is there until the commit.
+            if !lock!(conn, to) {
+                return Ok(MemberMoved::UnknownGroup);
+            }
+            let elsewhere = account.filter(accounts::group_id.ne(to));
+            let moved = diesel::update(elsewhere).set(accounts::group_id.eq(to));
+            if moved.execute(conn).await? == 0 {
+                let there = diesel::select(exists(account)).get_result::<bool>(conn).await?;
+                return Ok(if there { MemberMoved::Done } else { MemberMoved::UnknownAccount });
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(MemberMoved::Done)
+        })?)
     }
 }
 

@@ -23,7 +23,7 @@ impl SqlSalts {
     async fn load_salt(&self, person: UserId) -> Result<Option<Salt>, DbError> {
         let salt = person_salts::table.find(DbUid(person.0)).select(person_salts::salt);
         let salt: Option<Vec<u8>> =
-            on_conn!(self.db.reader(), |conn| salt.first(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| salt.first(conn).await.optional()?)?;
         salt.map(parse_salt).transpose()
     }
 

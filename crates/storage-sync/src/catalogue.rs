@@ -77,7 +77,7 @@ async fn plugins_of(db: &Database, group: Uuid) -> Result<Vec<Plugin>, DbError> 
         .filter(plugins::is_preloaded.eq(true).or(plugins::id.eq_any(granted)))
         .order(plugins::id);
     let rows: Vec<PluginRow> =
-        on_conn!(db.reader(), |conn| theirs.select(PluginRow::as_select()).load(conn).await?);
+        on_conn!(db.reader(), |conn| theirs.select(PluginRow::as_select()).load(conn).await?)?;
     Ok(rows.into_iter().map(Into::into).collect())
 }
 
@@ -88,7 +88,7 @@ async fn personas_of(db: &Database, group: Uuid) -> Result<Vec<PersonaRow>, DbEr
     let theirs = managed_personas::table
         .filter(managed_personas::id.eq_any(granted))
         .order(managed_personas::id);
-    Ok(on_conn!(db.reader(), |conn| theirs.select(PersonaRow::as_select()).load(conn).await?))
+    Ok(on_conn!(db.reader(), |conn| theirs.select(PersonaRow::as_select()).load(conn).await?)?)
 }
 
 async fn policy_of(db: &Database, group: Uuid) -> Result<Policy, DbError> {
@@ -101,7 +101,7 @@ async fn policy_of(db: &Database, group: Uuid) -> Result<Policy, DbError> {
         .filter(client_policies::deleted_at.is_null())
         .select((client_policies::document, client_policies::updated_at));
     let row: Option<(String, DbInstant)> =
-        on_conn!(db.reader(), |conn| assigned.first(conn).await.optional()?);
+        on_conn!(db.reader(), |conn| assigned.first(conn).await.optional()?)?;
     Ok(row.map_or_else(Policy::default, |(document, updated_at)| Policy {
         document,
         updated_at: Some(updated_at.0),

@@ -43,19 +43,6 @@ impl SqlSyncAdminStore {
         Self { db }
     }
 
-    async fn count(&self, user: UserId) -> Result<Vec<(Channel, u32, u32)>, DbError> {
-        use sync_items::{channel, deleted_at, user_id};
-        let mine = sync_items::table.filter(user_id.eq(DbUid(user.0))).group_by(channel);
-        let all = mine.select((channel, count_star(), diesel::dsl::count(deleted_at)));
-        let rows: Vec<(i16, i64, i64)> = on_conn!(self.db.reader(), |conn| all.load(conn).await?);
-        let number = |it| u32::try_from(it).unwrap_or(u32::MAX);
-        let told = |(code, all, deleted)| {
-            let kind = Channel::from_code(code).ok_or(DbError::Unreadable("sync_items.channel"))?;
-            Ok((kind, number(all - deleted), number(deleted)))
-        };
-        rows.into_iter().map(told).collect()
-    }
-
     async fn stored(&self, user: UserId) -> Result<(i64, Option<i64>), DbError> {
         let limit = group_settings::table.on(group_settings::group_id.eq(accounts::group_id));
         let theirs = accounts::table.find(DbUid(user.0));
@@ -64,30 +51,9 @@ impl SqlSyncAdminStore {
             (ledgers::stored_bytes.nullable(), group_settings::user_storage_bytes.nullable());
         let row = stored.left_join(limit).select(columns);
         let row: Option<(Option<i64>, Option<i64>)> =
-            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
         let (bytes, limit) = row.unwrap_or_default();
         Ok((bytes.unwrap_or_default(), limit))
-    }
-
-    async fn load_items(
-        &self,
-        user: UserId,
-        after: Option<ItemKey>,
-        most: u32,
-    ) -> Result<Vec<ItemInfo>, DbError> {
-        use sync_items::{
-            changed_at, channel, deleted_at, encrypted, id, size, stamp, table, user_id,
-        };
-        let (code, last) =
-            after.map_or((0, DbUid(Uuid::nil())), |it| (it.channel.code(), DbUid(it.id)));
-        let behind = channel.gt(code).or(channel.eq(code).and(id.gt(last)));
-        let part = table
-            .filter(user_id.eq(DbUid(user.0)).and(behind))
-            .order((channel, id))
-            .limit(most.into())
-            .select((channel, id, stamp, changed_at, deleted_at, encrypted, size));
-        let rows: Vec<ItemInfoRow> = on_conn!(self.db.reader(), |conn| part.load(conn).await?);
-        rows.into_iter().map(to_item_info).collect()
     }
 
     async fn chats_of(
@@ -104,7 +70,7 @@ impl SqlSyncAdminStore {
             }
             let rows = rows.order(chats::id).limit(most.into());
             rows.select(ChatRow::as_select()).load(conn).await?
-        }))
+        })?)
     }
 
     async fn log(&self, user: UserId, page: PageRequest) -> Result<Vec<EventRow>, DbError> {
@@ -118,22 +84,78 @@ impl SqlSyncAdminStore {
             .limit(page.limit.into());
         Ok(on_conn!(self.db.reader(), |conn| {
             events.select(EventRow::as_select()).load(conn).await?
-        }))
+        })?)
+    }
+}
+
+#[async_trait]
+impl SyncAdminStore for SqlSyncAdminStore {
+    async fn counts(&self, user: UserId) -> Result<Vec<(Channel, u32, u32)>, Unavailable> {
+        use sync_items::{channel, deleted_at, user_id};
+        let mine = sync_items::table.filter(user_id.eq(DbUid(user.0))).group_by(channel);
+        let all = mine.select((channel, count_star(), diesel::dsl::count(deleted_at)));
+        let rows: Vec<(i16, i64, i64)> = on_conn!(self.db.reader(), |conn| all.load(conn).await?)?;
+        let number = |it| u32::try_from(it).unwrap_or(u32::MAX);
+        let told = |(code, all, deleted)| {
+            let kind = Channel::from_code(code).ok_or(DbError::Unreadable("sync_items.channel"))?;
+            Ok((kind, number(all - deleted), number(deleted)))
+        };
+        rows.into_iter().map(told).collect()
     }
 
-    async fn forget(&self, time: Timestamp) -> Result<usize, DbError> {
+    async fn storage(&self, user: UserId, usual_limit: u64) -> Result<StorageUse, Unavailable> {
+        let (bytes, group_limit) = self.stored(user).await?;
+        Ok(storage_use(bytes, group_limit, usual_limit))
+    }
+
+    async fn all(
+        &self,
+        user: UserId,
+        after: Option<ItemKey>,
+        most: u32,
+    ) -> Result<Vec<ItemInfo>, Unavailable> {
+        use sync_items::{
+            changed_at, channel, deleted_at, encrypted, id, size, stamp, table, user_id,
+        };
+        let (code, last) =
+            after.map_or((0, DbUid(Uuid::nil())), |it| (it.channel.code(), DbUid(it.id)));
+        let behind = channel.gt(code).or(channel.eq(code).and(id.gt(last)));
+        let part = table
+            .filter(user_id.eq(DbUid(user.0)).and(behind))
+            .order((channel, id))
+            .limit(most.into())
+            .select((channel, id, stamp, changed_at, deleted_at, encrypted, size));
+        let rows: Vec<ItemInfoRow> = on_conn!(self.db.reader(), |conn| part.load(conn).await?)?;
+        Ok(rows.into_iter().map(to_item_info).collect::<Result<_, _>>()?)
+    }
+
+    async fn chats(
+        &self,
+        user: UserId,
+        after: Option<Uuid>,
+        most: u32,
+    ) -> Result<Vec<ChatInfo>, Unavailable> {
+        let rows = self.chats_of(user, after, most).await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    async fn events(&self, user: UserId, page: PageRequest) -> Result<Vec<SyncEvent>, Unavailable> {
+        Ok(self.log(user, page).await?.into_iter().map(Into::into).collect())
+    }
+
+    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {
         let old = sync_events::table.filter(sync_events::at.lt(DbInstant(time)));
-        on_conn!(self.db.writer(), |conn| Ok(diesel::delete(old).execute(conn).await?))
+        Ok(on_conn!(self.db.writer(), |conn| diesel::delete(old).execute(conn).await?)? as u64)
     }
 
-    async fn clear(
+    async fn reset(
         &self,
         user: UserId,
         at: Timestamp,
-        effects: &SideEffects,
-    ) -> Result<bool, DbError> {
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable> {
         let owner = DbUid(user.0);
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let Some(ledger) = conn.take_ledger(user).await? else { return Ok(false) };
             let items = sync_items::table.filter(sync_items::user_id.eq(owner));
             diesel::delete(items).execute(conn).await?;
@@ -154,57 +176,9 @@ impl SqlSyncAdminStore {
             diesel::update(ledgers::table.find(owner)).set(begun_anew).execute(conn).await?;
             let event = EventRow::reset(user, at);
             diesel::insert_into(sync_events::table).values(event).execute(conn).await?;
-            conn.write_effects(&self.db, effects).await?;
+            conn.write_effects(&self.db, &effects).await?;
             Ok(true)
-        })
-    }
-}
-
-#[async_trait]
-impl SyncAdminStore for SqlSyncAdminStore {
-    async fn counts(&self, user: UserId) -> Result<Vec<(Channel, u32, u32)>, Unavailable> {
-        Ok(self.count(user).await?)
-    }
-
-    async fn storage(&self, user: UserId, usual_limit: u64) -> Result<StorageUse, Unavailable> {
-        let (bytes, group_limit) = self.stored(user).await?;
-        Ok(storage_use(bytes, group_limit, usual_limit))
-    }
-
-    async fn all(
-        &self,
-        user: UserId,
-        after: Option<ItemKey>,
-        most: u32,
-    ) -> Result<Vec<ItemInfo>, Unavailable> {
-        Ok(self.load_items(user, after, most).await?)
-    }
-
-    async fn chats(
-        &self,
-        user: UserId,
-        after: Option<Uuid>,
-        most: u32,
-    ) -> Result<Vec<ChatInfo>, Unavailable> {
-        let rows = self.chats_of(user, after, most).await?;
-        Ok(rows.into_iter().map(Into::into).collect())
-    }
-
-    async fn events(&self, user: UserId, page: PageRequest) -> Result<Vec<SyncEvent>, Unavailable> {
-        Ok(self.log(user, page).await?.into_iter().map(Into::into).collect())
-    }
-
-    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {
-        Ok(self.forget(time).await? as u64)
-    }
-
-    async fn reset(
-        &self,
-        user: UserId,
-        at: Timestamp,
-        effects: SideEffects,
-    ) -> Result<bool, Unavailable> {
-        Ok(self.clear(user, at, &effects).await?)
+        })?)
     }
 }
 

@@ -38,36 +38,46 @@ impl SqlSyncReader {
         Self { db, sealer, catalogue_cache: Arc::default() }
     }
 
-    async fn load_head(&self, user: UserId) -> Result<Option<Head>, DbError> {
+    fn page_of(&self, user: UserId, since: Timestamp, room: PageLimit) -> (PageQuery, PageBuilder) {
+        let page = PageBuilder::new(self.sealer.clone(), user, room);
+        (PageQuery::new(user, since, room), page)
+    }
+}
+
+#[async_trait]
+impl SyncReader for SqlSyncReader {
+    async fn head(&self, user: UserId) -> Result<Option<Head>, Unavailable> {
         let query = head_query!(user);
-        let row = on_conn!(self.db.reader(), |conn| query.first(conn).await.optional()?);
+        let row = on_conn!(self.db.reader(), |conn| query.first(conn).await.optional()?)?;
         Ok(row.map(head_of))
     }
 
-    async fn load_page(
+    async fn page(
         &self,
         user: UserId,
         since: Timestamp,
         room: PageLimit,
-    ) -> Result<ItemPage, DbError> {
+    ) -> Result<ItemPage, Unavailable> {
         let (query, page) = self.page_of(user, since, room);
-        match self.db.reader().await? {
+        let page = match self.db.reader().await? {
             Conn::Sqlite(mut conn) => {
-                conn.spawn_blocking(move |conn| Ok(query.load_blocking(conn, page))).await?
+                let blocking = conn.spawn_blocking(move |conn| Ok(query.load_blocking(conn, page)));
+                blocking.await.map_err(DbError::from)?
             }
             Conn::Postgres(conn) => query.stream(&conn, page).await,
-        }
+        };
+        Ok(page?)
     }
 
-    /// On SQLite that is one errand, on PostgreSQL one round trip: statements
-    /// are sent in the order in which they are polled first, and the server
-    /// takes them in that order, each as of when it begins.
-    async fn load_head_and_page(
+    async fn head_and_page(
         &self,
         user: UserId,
         since: Timestamp,
         room: PageLimit,
-    ) -> Result<Option<(Head, ItemPage)>, DbError> {
+    ) -> Result<Option<(Head, ItemPage)>, Unavailable> {
+        // On SQLite that is one errand, on PostgreSQL one round trip: statements
+        // are sent in the order in which they are polled first, and the server
+        // takes them in that order, each as of when it begins.
         let (query, page) = self.page_of(user, since, room);
         let (head, page) = match self.db.reader().await? {
             Conn::Sqlite(mut conn) => {
@@ -75,58 +85,35 @@ impl SqlSyncReader {
                     let head = diesel::RunQueryDsl::first(head_query!(user), conn).optional()?;
                     Ok((head, query.load_blocking(conn, page)))
                 };
-                conn.spawn_blocking(both).await?
+                conn.spawn_blocking(both).await.map_err(DbError::from)?
             }
             Conn::Postgres(conn) => {
                 let mut shared: &AsyncPostgres = &conn;
                 let head = head_query!(user).first(&mut shared);
                 let (head, page) = join!(head, query.stream(&conn, page));
-                (head.optional()?, page)
+                (head.optional().map_err(DbError::from)?, page)
             }
         };
         let page = page?;
         Ok(head.map(|head| (head_of(head), page)))
     }
 
-    async fn last(&self, user: UserId, until: Timestamp) -> Result<Option<Timestamp>, DbError> {
-        use sync_items::{stamp, user_id};
-        let theirs = sync_items::table.filter(user_id.eq(DbUid(user.0)));
-        let last = theirs.filter(stamp.le(DbInstant(until))).order(stamp.desc()).select(stamp);
+    async fn last_until(
+        &self,
+        user: UserId,
+        stamp: Timestamp,
+    ) -> Result<Option<Timestamp>, Unavailable> {
+        let until = sync_items::stamp.le(DbInstant(stamp));
+        let last = sync_items::table
+            .filter(sync_items::user_id.eq(DbUid(user.0)).and(until))
+            .order(sync_items::stamp.desc())
+            .select(sync_items::stamp);
         let found: Option<DbInstant> =
-            on_conn!(self.db.reader(), |conn| last.first(conn).await.optional()?);
+            on_conn!(self.db.reader(), |conn| last.first(conn).await.optional()?)?;
         Ok(found.map(|it| it.0))
     }
 
-    fn page_of(&self, user: UserId, since: Timestamp, room: PageLimit) -> (PageQuery, PageBuilder) {
-        let page = PageBuilder::new(self.sealer.clone(), user, room);
-        (PageQuery::new(user, since, room), page)
-    }
-
-    async fn load_preferences(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, DbError> {
-        let mine = sync_items::table
-            .inner_join(person_salts::table.on(person_salts::user_id.eq(sync_items::user_id)))
-            .filter(sync_items::user_id.eq(DbUid(user.0)))
-            .filter(sync_items::channel.eq(Channel::PluginPreferences.code()))
-            .select((sync_items::id, sync_items::body, person_salts::salt));
-        let rows: Vec<(DbUid, Option<Vec<u8>>, Vec<u8>)> =
-            on_conn!(self.db.reader(), |conn| mine.load(conn).await?);
-        let Some(seal) = seal(&self.sealer, user, rows.as_slice().first().map(|it| it.2.clone()))?
-        else {
-            return Ok(Vec::new());
-        };
-        let mut chosen = Vec::with_capacity(rows.len());
-        for (id, body, _) in rows {
-            let key = ItemKey { channel: Channel::PluginPreferences, id: id.0 };
-            let opened = body.and_then(|it| sealed_bodies::open(&seal, key, &it));
-            let Some(body) = opened else { continue };
-            let preference: Option<Value> = serde_json::from_str(&body).ok();
-            let on = preference.and_then(|it| it.get("isEnabled")?.as_bool());
-            chosen.extend(on.map(|it| (id.0, it)));
-        }
-        Ok(chosen)
-    }
-
-    async fn load_catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, DbError> {
+    async fn catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, Unavailable> {
         let kept = self
             .catalogue_cache
             .lock()
@@ -141,45 +128,28 @@ impl SqlSyncReader {
         given.insert(group, (version, catalogue.clone()));
         Ok(catalogue)
     }
-}
-
-#[async_trait]
-impl SyncReader for SqlSyncReader {
-    async fn head(&self, user: UserId) -> Result<Option<Head>, Unavailable> {
-        Ok(self.load_head(user).await?)
-    }
-
-    async fn page(
-        &self,
-        user: UserId,
-        since: Timestamp,
-        room: PageLimit,
-    ) -> Result<ItemPage, Unavailable> {
-        Ok(self.load_page(user, since, room).await?)
-    }
-
-    async fn head_and_page(
-        &self,
-        user: UserId,
-        since: Timestamp,
-        room: PageLimit,
-    ) -> Result<Option<(Head, ItemPage)>, Unavailable> {
-        Ok(self.load_head_and_page(user, since, room).await?)
-    }
-
-    async fn last_until(
-        &self,
-        user: UserId,
-        stamp: Timestamp,
-    ) -> Result<Option<Timestamp>, Unavailable> {
-        Ok(self.last(user, stamp).await?)
-    }
-
-    async fn catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, Unavailable> {
-        Ok(self.load_catalogue(group, version).await?)
-    }
 
     async fn preferences(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, Unavailable> {
-        Ok(self.load_preferences(user).await?)
+        let mine = sync_items::table
+            .inner_join(person_salts::table.on(person_salts::user_id.eq(sync_items::user_id)))
+            .filter(sync_items::user_id.eq(DbUid(user.0)))
+            .filter(sync_items::channel.eq(Channel::PluginPreferences.code()))
+            .select((sync_items::id, sync_items::body, person_salts::salt));
+        let rows: Vec<(DbUid, Option<Vec<u8>>, Vec<u8>)> =
+            on_conn!(self.db.reader(), |conn| mine.load(conn).await?)?;
+        let Some(seal) = seal(&self.sealer, user, rows.as_slice().first().map(|it| it.2.clone()))?
+        else {
+            return Ok(Vec::new());
+        };
+        let mut chosen = Vec::with_capacity(rows.len());
+        for (id, body, _) in rows {
+            let key = ItemKey { channel: Channel::PluginPreferences, id: id.0 };
+            let opened = body.and_then(|it| sealed_bodies::open(&seal, key, &it));
+            let Some(body) = opened else { continue };
+            let preference: Option<Value> = serde_json::from_str(&body).ok();
+            let on = preference.and_then(|it| it.get("isEnabled")?.as_bool());
+            chosen.extend(on.map(|it| (id.0, it)));
+        }
+        Ok(chosen)
     }
 }

@@ -29,12 +29,8 @@ impl SqlStampGaps {
     /// Puts down that from the highest stamp there is until now nobody was given
     /// any, and gives all that were put down. Call it before anybody is served.
     pub async fn end(&self, now: Timestamp) -> Result<StampGaps, Unavailable> {
-        Ok(self.put(now).await?)
-    }
-
-    async fn put(&self, now: Timestamp) -> Result<StampGaps, DbError> {
         use silences::{began_at, ended_at};
-        in_tx!(self.db, async |conn| -> Result<StampGaps, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<StampGaps, DbError> {
             let stamp: Option<DbInstant> =
                 ledgers::table.select(latest(ledgers::last_stamp)).first(conn).await?;
             // The first stamp that somebody's devices are told.
@@ -61,6 +57,6 @@ impl SqlStampGaps {
                 ended_at: ended.0,
             };
             Ok(StampGaps::new(rows.into_iter().map(told).collect()))
-        })
+        })?)
     }
 }

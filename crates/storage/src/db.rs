@@ -242,7 +242,7 @@ impl Database {
     async fn answers(&self) -> Result<(), DbError> {
         on_conn!(self.reader(), |conn| {
             diesel::select(diesel::dsl::sql::<Integer>("1")).execute(conn).await?;
-        });
+        })?;
         Ok(())
     }
 

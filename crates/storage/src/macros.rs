@@ -1,21 +1,23 @@
 //! The macros that every query goes through.
 
-/// Runs one body against a connection of either backend.
+/// Runs one body against a connection of either backend, and returns its value
+/// or what kept it from having one, a [`DbError`](crate::DbError).
 ///
 /// The body is compiled once per backend, so every query in it is checked
 /// against both dialects.
 #[macro_export]
 macro_rules! on_conn {
     ($conn:expr, |$name:ident| $body:expr) => {
-        match $conn.await? {
-            $crate::Conn::Sqlite(mut object) => {
+        match $conn.await {
+            Ok($crate::Conn::Sqlite(mut object)) => {
                 let $name = &mut *object;
-                $body
+                async { Ok::<_, $crate::DbError>($body) }.await
             }
-            $crate::Conn::Postgres(mut object) => {
+            Ok($crate::Conn::Postgres(mut object)) => {
                 let $name = &mut *object;
-                $body
+                async { Ok::<_, $crate::DbError>($body) }.await
             }
+            Err(err) => Err(err),
         }
     };
 }

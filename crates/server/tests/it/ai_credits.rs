@@ -408,8 +408,7 @@ async fn rows(database: &TestDatabase, of: &str) -> i64 {
     let count = diesel::dsl::sql::<BigInt>(&format!("(SELECT COUNT(*) FROM {of})"));
     let count = diesel::select(count);
     let found: Result<i64, pia_storage::DbError> =
-        async { pia_storage::on_conn!(db.reader(), |conn| Ok(count.get_result(conn).await?)) }
-            .await;
+        pia_storage::on_conn!(db.reader(), |conn| count.get_result(conn).await?);
     found.expect("a count")
 }
 

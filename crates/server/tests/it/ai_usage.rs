@@ -50,8 +50,7 @@ impl Ledger {
             .filter(ai_usage::user_id.eq(DbUid(self.user)))
             .order((ai_usage::at, ai_usage::id))
             .select((names, tokens, ai_usage::estimated));
-        let found: Result<_, DbError> =
-            async { on_conn!(self.db.reader(), |conn| Ok(rows.load(conn).await?)) }.await;
+        let found: Result<_, DbError> = on_conn!(self.db.reader(), |conn| rows.load(conn).await?);
         found.expect("rows")
     }
 
@@ -62,7 +61,7 @@ impl Ledger {
 
     async fn alter(&self, sql: &str) {
         let done: Result<(), DbError> =
-            async { on_conn!(self.db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
+            on_conn!(self.db.writer(), |conn| conn.batch_execute(sql).await?);
         done.expect("a statement");
     }
 }

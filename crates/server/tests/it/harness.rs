@@ -200,7 +200,7 @@ impl TestApp {
         let count = dsl::sql::<BigInt>(&format!("(SELECT COUNT(*) FROM {of})"));
         let count = diesel::select(count);
         let found: Result<i64, DbError> =
-            async { on_conn!(db.reader(), |conn| Ok(count.get_result(conn).await?)) }.await;
+            on_conn!(db.reader(), |conn| count.get_result(conn).await?);
         found.expect("a count")
     }
 
@@ -278,8 +278,7 @@ impl Drop for TestApp {
 
 /// Does something to a database.
 pub(crate) async fn execute(db: &Database, sql: &str) {
-    let done: Result<(), DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
+    let done: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
     done.expect("a statement");
 }
 

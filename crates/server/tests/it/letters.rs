@@ -22,8 +22,7 @@ pub(crate) fn open(app: &TestApp) -> Database {
 pub(crate) async fn letters_to(app: &TestApp, address: &str) -> Vec<StoredEmail> {
     let sealed = mails::table.order(mails::id).select((mails::id, mails::sealed));
     let (db, seal) = (open(app), seal(app));
-    let found: Result<Vec<Row>, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(sealed.load(conn).await?)) }.await;
+    let found: Result<Vec<Row>, DbError> = on_conn!(db.reader(), |conn| sealed.load(conn).await?);
     let opened = found.expect("letters").into_iter().map(|(id, sealed)| {
         let sealed = sealed.expect("a letter that was not sent");
         StoredEmail::open(&seal, MailId(id.0), &sealed).expect("a letter")

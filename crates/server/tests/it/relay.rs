@@ -59,7 +59,7 @@ impl TestApp {
         let db = open(self);
         let account = diesel::delete(accounts::table.find(DbUid(user.0)));
         let done: Result<usize, DbError> =
-            async { on_conn!(db.writer(), |conn| Ok(account.execute(conn).await?)) }.await;
+            on_conn!(db.writer(), |conn| account.execute(conn).await?);
         assert_eq!(done.expect("an account"), 1);
     }
 
@@ -73,7 +73,7 @@ impl TestApp {
             mails::failure,
         ));
         let found: Result<Vec<WaitingMail>, DbError> =
-            async { on_conn!(db.reader(), |conn| Ok(rows.load(conn).await?)) }.await;
+            on_conn!(db.reader(), |conn| rows.load(conn).await?);
         found.expect("rows")
     }
 }

@@ -54,14 +54,12 @@ pub(crate) async fn sign_up(db: &Database, user: UserId, at: Timestamp) {
         row::customer_type.eq(0),
         row::created_at.eq(DbInstant(at)),
     ));
-    let made: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(account.execute(conn).await?)) }.await;
+    let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
     made.unwrap();
 }
 
 pub(crate) async fn execute(db: &Database, sql: &str) {
-    let done: Result<(), DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
+    let done: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
     done.unwrap();
 }
 

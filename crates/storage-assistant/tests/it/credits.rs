@@ -71,8 +71,7 @@ fn names(told: &[(&str, i64, i64)]) -> Vec<(String, i64, i64)> {
 
 async fn written(db: &Database) -> i64 {
     let rows = ai_usage::table.count();
-    let found: Result<i64, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(rows.get_result(conn).await?)) }.await;
+    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| rows.get_result(conn).await?);
     found.unwrap()
 }
 
@@ -213,8 +212,7 @@ async fn members_of_two_groups_meet_in_no_deadlock(db: Database) {
         pia_storage::schema::user_groups::created_at
             .eq(pia_storage::DbInstant(Timestamp::UNIX_EPOCH)),
     ));
-    let made: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(group.execute(conn).await?)) }.await;
+    let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| group.execute(conn).await?);
     made.unwrap();
     let mut members = Vec::new();
     for at in 0..30 {
@@ -496,8 +494,7 @@ async fn a_person_who_is_gone_is_admitted_no_more_and_holds_nothing(db: Database
     let hold = admitted(&bank, ask(ada, 2)).await;
     let account = pia_storage::schema::accounts::table.find(DbUid(ada.member.0));
     let gone: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(diesel::delete(account).execute(conn).await?)) }
-            .await;
+        on_conn!(db.writer(), |conn| diesel::delete(account).execute(conn).await?);
     gone.unwrap();
 
     let asked = [bank.admit(ask(nobody, 2)).await, bank.admit(ask(ada, 2)).await];

@@ -39,8 +39,7 @@ async fn kill_all(db: &Database) {
 
 async fn instances(db: &Database) -> i64 {
     let rows = credit_instances::table.count();
-    let found: Result<i64, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(rows.get_result(conn).await?)) }.await;
+    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| rows.get_result(conn).await?);
     found.unwrap()
 }
 
@@ -159,17 +158,13 @@ async fn an_instance_that_died_is_not_counted(db: Database) {
         (credit_instances::id.eq(id), credit_instances::alive_until.eq(soon))
     };
     let words = [word(1), word(2)];
-    let said: Result<usize, DbError> = async {
-        on_conn!(db.writer(), |conn| {
-            let mut said = 0;
-            for word in words {
-                said +=
-                    diesel::insert_into(credit_instances::table).values(word).execute(conn).await?;
-            }
-            Ok(said)
-        })
-    }
-    .await;
+    let said: Result<usize, DbError> = on_conn!(db.writer(), |conn| {
+        let mut said = 0;
+        for word in words {
+            said += diesel::insert_into(credit_instances::table).values(word).execute(conn).await?;
+        }
+        said
+    });
     assert_eq!(said.unwrap(), 2);
     let before = bank.heartbeat().await.unwrap();
 

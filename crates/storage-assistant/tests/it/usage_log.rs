@@ -53,8 +53,7 @@ fn start(db: &Database) -> SqlCreditStore {
 
 async fn rows(db: &Database) -> i64 {
     let rows = ai_usage::table.count();
-    let found: Result<i64, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(rows.get_result(conn).await?)) }.await;
+    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| rows.get_result(conn).await?);
     found.unwrap()
 }
 
@@ -69,14 +68,12 @@ async fn sign_up(db: &Database, user: UserId) {
         row::customer_type.eq(0),
         row::created_at.eq(pia_storage::DbInstant(Timestamp::UNIX_EPOCH)),
     ));
-    let made: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(account.execute(conn).await?)) }.await;
+    let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
     made.unwrap();
 }
 
 async fn execute(db: &Database, sql: &str) {
-    let done: Result<(), DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
+    let done: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
     done.unwrap();
 }
 
@@ -114,8 +111,7 @@ async fn every_part_of_a_record_is_kept(db: Database) {
     let row = ai_usage::table
         .filter(about.and(ai_usage::at.eq(pia_storage::DbInstant(record.at))))
         .select((names, tokens, ai_usage::estimated));
-    let kept: Result<Row, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(row.first(conn).await?)) }.await;
+    let kept: Result<Row, DbError> = on_conn!(db.reader(), |conn| row.first(conn).await?);
     let names = ["Assistant", "OpenAI", "gpt", "abandoned"].map(str::to_owned).into();
     assert_eq!(kept.unwrap(), (names, (30, 20, 10), true));
 }
@@ -130,7 +126,7 @@ async fn what_is_written_after_an_account_is_gone_is_nobodys(db: Database) {
 
     let whose = ai_usage::table.order(ai_usage::id).select((ai_usage::id, ai_usage::user_id));
     let whose: Result<Vec<(DbUid, DbUid)>, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(whose.load(conn).await?)) }.await;
+        on_conn!(db.reader(), |conn| whose.load(conn).await?);
     let kept = (DbUid(theirs.id), DbUid(theirs.user.0));
     assert_eq!(whose.unwrap(), [kept, (DbUid(nobodys.id), DbUid(Uuid::nil()))]);
 }

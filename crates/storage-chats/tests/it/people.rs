@@ -35,8 +35,7 @@ pub(crate) async fn person(db: &Database) -> UserId {
         accounts::created_at.eq(DbInstant(at(0))),
         accounts::role.eq("User"),
     ));
-    let made: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(account.execute(conn).await?)) }.await;
+    let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
     made.unwrap();
     user
 }
@@ -59,15 +58,13 @@ pub(crate) async fn encrypt(db: &Database, user: UserId) {
 
 pub(crate) async fn remove(db: &Database, user: UserId) {
     let account = diesel::delete(accounts::table.find(DbUid(user.0)));
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(account.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
 }
 
 pub(crate) async fn shred(db: &Database, user: UserId) {
     let salt = diesel::delete(person_salts::table.find(DbUid(user.0)));
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(salt.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| salt.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
 }
 

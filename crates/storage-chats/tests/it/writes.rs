@@ -41,17 +41,14 @@ type Row = (DbInstant, DbInstant, Option<DbInstant>, i32, Option<Vec<u8>>);
 async fn row(db: &Database, user: UserId, number: u128) -> Option<Row> {
     let row = table::table.find((DbUid(user.0), DbUid(id(number).0)));
     let columns = (table::stamp, table::updated_at, table::deleted_at, table::size, table::body);
-    let found: Result<_, DbError> = async {
-        on_conn!(db.reader(), |conn| Ok(row.select(columns).first(conn).await.optional()?))
-    }
-    .await;
+    let found: Result<_, DbError> =
+        on_conn!(db.reader(), |conn| row.select(columns).first(conn).await.optional()?);
     found.unwrap()
 }
 
 async fn version(db: &Database, user: UserId) -> i64 {
     let version = ledgers::table.find(DbUid(user.0)).select(ledgers::version);
-    let found: Result<_, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(version.first(conn).await?)) }.await;
+    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| version.first(conn).await?);
     found.unwrap()
 }
 
@@ -248,10 +245,8 @@ async fn nobody_has_more_chats_than_may_be(db: Database) {
 async fn stored(db: &Database, user: UserId) -> i64 {
     let counted = ledgers::table.find(DbUid(user.0)).select(ledgers::stored_bytes);
     let sizes = table::table.filter(table::user_id.eq(DbUid(user.0))).select(table::size);
-    let found: Result<(i64, Vec<i32>), DbError> = async {
-        on_conn!(db.reader(), |conn| Ok((counted.first(conn).await?, sizes.load(conn).await?)))
-    }
-    .await;
+    let found: Result<(i64, Vec<i32>), DbError> =
+        on_conn!(db.reader(), |conn| (counted.first(conn).await?, sizes.load(conn).await?));
     let (counted, sizes) = found.unwrap();
     assert_eq!(counted, sizes.into_iter().map(i64::from).sum::<i64>());
     counted
@@ -297,8 +292,7 @@ async fn what_a_group_says_of_storage_goes_before_the_usual(db: Database) {
               user_storage_bytes)
          SELECT id, 0, 0, 0, 0, 0, FALSE, '{}', '{}', '[]', 40 FROM user_groups",
     );
-    let set: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(limit.execute(conn).await?)) }.await;
+    let set: Result<usize, DbError> = on_conn!(db.writer(), |conn| limit.execute(conn).await?);
     assert_eq!(set.unwrap(), 1);
 
     let first = put(&db, ada, &chat(1, 10), 100).await;

@@ -108,8 +108,7 @@ impl Person {
         let row = ledgers::table
             .find(DbUid(self.user.0))
             .select((ledgers::version, ledgers::encrypted_at.is_not_null()));
-        let found: Result<_, DbError> =
-            async { on_conn!(self.db.reader(), |conn| Ok(row.first(conn).await?)) }.await;
+        let found: Result<_, DbError> = on_conn!(self.db.reader(), |conn| row.first(conn).await?);
         found.unwrap()
     }
 
@@ -120,14 +119,14 @@ impl Person {
         let entries =
             audit_entries::table.inner_join(audit_identities::table).filter(theirs).count();
         let found: Result<i64, DbError> =
-            async { on_conn!(self.db.reader(), |conn| Ok(entries.get_result(conn).await?)) }.await;
+            on_conn!(self.db.reader(), |conn| entries.get_result(conn).await?);
         found.unwrap()
     }
 
     pub(crate) async fn leave(&self) {
         let delete = diesel::delete(accounts::table.find(DbUid(self.user.0)));
         let done: Result<usize, DbError> =
-            async { on_conn!(self.db.writer(), |conn| Ok(delete.execute(conn).await?)) }.await;
+            on_conn!(self.db.writer(), |conn| delete.execute(conn).await?);
         assert_eq!(done.unwrap(), 1);
     }
 }
@@ -180,7 +179,6 @@ async fn insert(db: &Database, user: UserId) {
         accounts::created_at.eq(DbInstant(START)),
     );
     let insert = diesel::insert_into(accounts::table).values(row);
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(insert.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
 }

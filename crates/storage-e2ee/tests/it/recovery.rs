@@ -40,7 +40,7 @@ fn activation(machine: &Machine, session: &str, key: u8) -> ActivationForm {
 async fn sealed(person: &Person) -> Vec<u8> {
     let row = recovery_keys::table.find(DbUid(person.user.0)).select(recovery_keys::proof_key);
     let found: Result<Option<Vec<u8>>, DbError> =
-        async { on_conn!(person.db.reader(), |conn| Ok(row.first(conn).await?)) }.await;
+        on_conn!(person.db.reader(), |conn| row.first(conn).await?);
     found.unwrap().unwrap()
 }
 

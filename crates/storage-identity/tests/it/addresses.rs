@@ -50,8 +50,7 @@ async fn older(db: &Database, email: &str) -> UserId {
     let user = person(db, &format!("{}@example.org", UserId::generate())).await;
     let before = (accounts::email.eq(email), accounts::email_folded.eq(email.to_lowercase()));
     let update = diesel::update(accounts::table.find(DbUid(user.0))).set(before);
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
     user
 }
@@ -59,7 +58,7 @@ async fn older(db: &Database, email: &str) -> UserId {
 async fn stored(db: &Database, user: UserId) -> (String, String) {
     let row = accounts::table.find(DbUid(user.0)).select((accounts::email, accounts::email_folded));
     let found: Result<(String, String), DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(row.first(conn).await?)) }.await;
+        on_conn!(db.reader(), |conn| row.first(conn).await?);
     found.unwrap()
 }
 
@@ -184,8 +183,7 @@ async fn an_invitation_that_a_version_before_stored_is_good_for_its_address(db: 
     assert!(SqlInvitations::new(db.clone()).add(new, SideEffects::default()).await.unwrap());
     let update = diesel::update(invitations::table.find(DbUid(id.0)));
     let update = update.set(invitations::email_folded.eq(TYPED));
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
 
     let done = SqlAddresses::new(db.clone()).fold().await.unwrap();

@@ -176,8 +176,7 @@ async fn a_key_whose_scopes_are_not_known_lets_nobody_in(db: Database) {
 
     let newer = diesel::update(api_keys::table.find(DbUid(claim.key.0)))
         .set(api_keys::scopes.eq("ai some-of-it"));
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(newer.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| newer.execute(conn).await?);
 
     assert_eq!((done.unwrap(), scope(&db, claim, 1).await), (1, None));
 }

@@ -67,8 +67,7 @@ pub(crate) async fn enable(db: &Database, user: UserId) {
 /// Ends a session without a word.
 async fn end(db: &Database, session: SessionId) {
     let session = diesel::delete(sessions::table.find(DbUid(session.0)));
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(session.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| session.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
 }
 

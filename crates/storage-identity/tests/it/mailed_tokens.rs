@@ -69,13 +69,10 @@ async fn verified_at(db: &Database, user: UserId) -> Option<Timestamp> {
 
 /// Returns the number of tokens and letters there are.
 async fn rows(db: &Database) -> (i64, i64) {
-    let found: Result<_, DbError> = async {
-        on_conn!(db.reader(), |conn| {
-            let tokens = mailed_tokens::table.count().get_result(conn).await?;
-            Ok((tokens, mails::table.count().get_result(conn).await?))
-        })
-    }
-    .await;
+    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
+        let tokens = mailed_tokens::table.count().get_result(conn).await?;
+        (tokens, mails::table.count().get_result(conn).await?)
+    });
     found.unwrap()
 }
 

@@ -96,15 +96,13 @@ fn count<T: PartialEq>(all: &[T], outcome: &T) -> usize {
 
 async fn live(db: &Database, user: UserId) -> i64 {
     let all = sessions::table.filter(sessions::user_id.eq(DbUid(user.0))).count();
-    let found: Result<i64, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(all.get_result(conn).await?)) }.await;
+    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| all.get_result(conn).await?);
     found.unwrap()
 }
 
 async fn mailed(db: &Database, user: UserId) -> i64 {
     let all = mails::table.filter(mails::user_id.eq(DbUid(user.0))).count();
-    let found: Result<i64, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(all.get_result(conn).await?)) }.await;
+    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| all.get_result(conn).await?);
     found.unwrap()
 }
 

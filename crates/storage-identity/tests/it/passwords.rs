@@ -122,21 +122,17 @@ async fn add_app_password(db: &Database, user: UserId) {
         app_passwords::created_at.eq(DbInstant(START)),
     );
     let insert = diesel::insert_into(app_passwords::table).values(row);
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(insert.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
 }
 
 /// Returns the number of tokens, letters and app passwords there are.
 async fn rows(db: &Database) -> [i64; 3] {
-    let found: Result<_, DbError> = async {
-        on_conn!(db.reader(), |conn| {
-            let tokens = mailed_tokens::table.count().get_result(conn).await?;
-            let letters = mails::table.count().get_result(conn).await?;
-            Ok([tokens, letters, app_passwords::table.count().get_result(conn).await?])
-        })
-    }
-    .await;
+    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
+        let tokens = mailed_tokens::table.count().get_result(conn).await?;
+        let letters = mails::table.count().get_result(conn).await?;
+        [tokens, letters, app_passwords::table.count().get_result(conn).await?]
+    });
     found.unwrap()
 }
 
@@ -261,8 +257,7 @@ async fn a_reset_gives_no_password_to_who_had_none(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let without = diesel::update(accounts::table.find(DbUid(user.0)))
         .set(accounts::password_hash.eq(None::<String>));
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(without.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| without.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
     let session = begin_session(&db, user, 101).await;
 

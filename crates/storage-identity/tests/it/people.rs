@@ -95,15 +95,13 @@ pub(crate) async fn person(db: &Database, email: &str) -> UserId {
 pub(crate) async fn deactivate(db: &Database, user: UserId) {
     let update = diesel::update(accounts::table.find(DbUid(user.0)))
         .set(accounts::deactivated_at.eq(DbInstant(START)));
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
 }
 
 pub(crate) async fn remove(db: &Database, user: UserId) {
     let delete = diesel::delete(accounts::table.find(DbUid(user.0)));
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(delete.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| delete.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
 }
 
@@ -112,6 +110,6 @@ pub(crate) async fn audited(db: &Database, user: UserId, action: &str) -> i64 {
     let about = audit_identities::user_id.eq(DbUid(user.0)).and(audit_entries::action.eq(action));
     let entries = audit_entries::table.inner_join(audit_identities::table).filter(about).count();
     let found: Result<i64, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(entries.get_result(conn).await?)) }.await;
+        on_conn!(db.reader(), |conn| entries.get_result(conn).await?);
     found.unwrap()
 }

@@ -112,8 +112,7 @@ async fn nothing_of_a_sign_in_is_kept_in_plain(db: Database) {
     put(&db, second).await;
 
     let rows = provider_flows::table.select(provider_flows::sealed);
-    let kept: Result<Vec<Vec<u8>>, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(rows.load(conn).await?)) }.await;
+    let kept: Result<Vec<Vec<u8>>, DbError> = on_conn!(db.reader(), |conn| rows.load(conn).await?);
     let kept = kept.unwrap();
 
     assert_eq!(kept.len(), 2);
@@ -121,8 +120,7 @@ async fn nothing_of_a_sign_in_is_kept_in_plain(db: Database) {
     // A row that was moved to where another stood opens there no more.
     let stolen = kept[0].clone();
     let update = diesel::update(provider_flows::table).set(provider_flows::sealed.eq(stolen));
-    let moved: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?)) }.await;
+    let moved: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     assert_eq!(moved.unwrap(), 2);
     let flows = SqlProviderFlows::new(db);
     let opened = [

@@ -193,30 +193,23 @@ async fn begin_everything(db: &Database, user: UserId, hash: u8) {
         sign_in_codes::challenge.eq(hash),
         sign_in_codes::expires_at.eq(end),
     ));
-    let done: Result<(), DbError> = async {
-        on_conn!(db.writer(), |conn| {
-            link.execute(conn).await?;
-            challenge.execute(conn).await?;
-            code.execute(conn).await?;
-            Ok(())
-        })
-    }
-    .await;
+    let done: Result<(), DbError> = on_conn!(db.writer(), |conn| {
+        link.execute(conn).await?;
+        challenge.execute(conn).await?;
+        code.execute(conn).await?;
+    });
     done.unwrap();
 }
 
 /// Returns the number of links, challenges and codes there are.
 async fn begun(db: &Database) -> [i64; 3] {
-    let found: Result<[i64; 3], DbError> = async {
-        on_conn!(db.reader(), |conn| {
-            Ok([
-                mailed_tokens::table.count().get_result(conn).await?,
-                passkey_challenges::table.count().get_result(conn).await?,
-                sign_in_codes::table.count().get_result(conn).await?,
-            ])
-        })
-    }
-    .await;
+    let found: Result<[i64; 3], DbError> = on_conn!(db.reader(), |conn| {
+        [
+            mailed_tokens::table.count().get_result(conn).await?,
+            passkey_challenges::table.count().get_result(conn).await?,
+            sign_in_codes::table.count().get_result(conn).await?,
+        ]
+    });
     found.unwrap()
 }
 

@@ -56,8 +56,7 @@ fn only(mut entries: Vec<SignInEntry>) -> SignInEntry {
 /// Returns the number of recorded attempts, whoever's they are.
 async fn remembered(db: &Database) -> i64 {
     let all = sign_ins::table.count();
-    let found: Result<i64, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(all.get_result(conn).await?)) }.await;
+    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| all.get_result(conn).await?);
     found.unwrap()
 }
 
@@ -69,7 +68,7 @@ async fn audited(db: &Database) -> Vec<Option<DbUid>> {
         .order(audit_entries::id)
         .select(audit_identities::user_id);
     let found: Result<Vec<Option<DbUid>>, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(failures.load(conn).await?)) }.await;
+        on_conn!(db.reader(), |conn| failures.load(conn).await?);
     found.unwrap()
 }
 
@@ -129,7 +128,7 @@ async fn a_failure_that_is_not_audited_is_not_remembered(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let statement = diesel::sql_query("DROP TABLE audit_identities");
     let dropped: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(statement.execute(conn).await?)) }.await;
+        on_conn!(db.writer(), |conn| statement.execute(conn).await?);
 
     let failed = SqlSignIns::new(db.clone()).failed(failure(Some(ada), START), audit).await;
 

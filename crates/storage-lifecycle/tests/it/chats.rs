@@ -35,8 +35,7 @@ async fn chat(db: &Database, user: UserId, number: u128, document: Option<&str>)
         chats::size.eq(i32::try_from(document.map_or(0, str::len)).unwrap()),
         chats::body.eq(body),
     ));
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(row.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| row.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
 }
 

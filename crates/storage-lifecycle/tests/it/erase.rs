@@ -37,16 +37,14 @@ pia_testkit::contract! {
 
 async fn accounts_left(db: &Database) -> Vec<DbUid> {
     let ids = accounts::table.order(accounts::id).select(accounts::id);
-    let found: Result<_, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(ids.load(conn).await?)) }.await;
+    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| ids.load(conn).await?);
     found.unwrap()
 }
 
 async fn count(db: &Database, sql: &str) -> i64 {
     use diesel::sql_types::BigInt;
     let count = diesel::select(diesel::dsl::sql::<BigInt>(sql));
-    let found: Result<i64, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(count.get_result(conn).await?)) }.await;
+    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| count.get_result(conn).await?);
     found.unwrap()
 }
 
@@ -74,7 +72,7 @@ async fn who_leaves_is_gone_and_nobody_else(db: Database) {
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM sessions)").await, 1);
     let waiting: Vec<(DbUid, Option<DbUid>, Option<Vec<u8>>)> = async {
         let row = mails::table.select((mails::id, mails::user_id, mails::sealed));
-        on_conn!(db.reader(), |conn| Ok::<_, DbError>(row.load(conn).await?))
+        on_conn!(db.reader(), |conn| row.load(conn).await?)
     }
     .await
     .unwrap();
@@ -163,9 +161,7 @@ async fn what_is_left_in_the_audit_log_names_nobody_and_can_be_verified(db: Data
         let entries = audit_entries::table.order(id);
         let entries = entries.select((id, action, request, actor_commitment));
         let identities = audit_identities::table;
-        on_conn!(db.reader(), |conn| {
-            Ok::<_, DbError>((entries.load(conn).await?, identities.load(conn).await?))
-        })
+        on_conn!(db.reader(), |conn| (entries.load(conn).await?, identities.load(conn).await?))
     }
     .await
     .unwrap();
@@ -196,16 +192,14 @@ async fn usage_stays_under_a_name_that_nobody_has(db: Database) {
             ai_usage::estimated.eq(false),
             ai_usage::outcome.eq("completed"),
         ));
-        let done: Result<usize, DbError> =
-            async { on_conn!(db.writer(), |conn| Ok(row.execute(conn).await?)) }.await;
+        let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| row.execute(conn).await?);
         done.unwrap();
     }
 
     SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
 
     let whose = ai_usage::table.order(ai_usage::id).select(ai_usage::user_id);
-    let whose: Result<Vec<DbUid>, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(whose.load(conn).await?)) }.await;
+    let whose: Result<Vec<DbUid>, DbError> = on_conn!(db.reader(), |conn| whose.load(conn).await?);
     let whose = whose.unwrap();
     assert_eq!((whose[0], whose[2]), (whose[1], DbUid(bob.user.0)));
     assert!(![DbUid(ada.user.0), DbUid(bob.user.0)].contains(&whose[0]));
@@ -246,7 +240,7 @@ async fn what_was_deleted_is_taken_out_of_the_log_later_too(db: Database) {
                 Ok::<_, DbError>(eraser.erase(departure(ada)).await.unwrap())
             })
             .await
-        })
+        })?
     }
     .await;
 
@@ -281,8 +275,7 @@ async fn newcomer(db: &Database, days: u32) -> UserId {
         accounts::customer_type.eq(0),
         accounts::created_at.eq(DbInstant(at)),
     ));
-    let made: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(account.execute(conn).await?)) }.await;
+    let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
     assert_eq!(made.unwrap(), 1);
     user
 }
@@ -302,8 +295,7 @@ async fn came(db: &Database, user: UserId, outcome: &str) {
         sign_ins::method.eq("password"),
     );
     let insert = diesel::insert_into(sign_ins::table).values(row);
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(insert.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
 }
 
@@ -369,7 +361,6 @@ async fn beside_those_who_come_after_all_nobody_goes_who_came(db: Database) {
 async fn verify_address(db: &Database, user: UserId) -> bool {
     let account = diesel::update(accounts::table.find(DbUid(user.0)));
     let verify = account.set(accounts::email_verified_at.eq(DbInstant(now())));
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(verify.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| verify.execute(conn).await?);
     done.unwrap() == 1
 }

@@ -46,21 +46,16 @@ pub(crate) async fn person(db: &Database, role: Role) -> Person {
         sessions::expires_at.eq(DbInstant(end)),
         sessions::method.eq("password"),
     ));
-    let made: Result<(), DbError> = async {
-        on_conn!(db.writer(), |conn| {
-            account.execute(conn).await?;
-            session.execute(conn).await?;
-            Ok(())
-        })
-    }
-    .await;
+    let made: Result<(), DbError> = on_conn!(db.writer(), |conn| {
+        account.execute(conn).await?;
+        session.execute(conn).await?;
+    });
     made.unwrap();
     person
 }
 
 pub(crate) async fn execute(db: &Database, sql: &str) {
-    let done: Result<(), DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
+    let done: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
     done.unwrap();
 }
 

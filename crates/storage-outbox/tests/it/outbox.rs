@@ -59,7 +59,7 @@ type Kept = (i32, Option<Vec<u8>>, Option<DbInstant>, Option<String>);
 async fn kept(db: &Database) -> Option<Kept> {
     let row = mails::table.select((mails::tries, mails::sealed, mails::failed_at, mails::failure));
     let found: Result<_, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(row.first(conn).await.optional()?)) }.await;
+        on_conn!(db.reader(), |conn| row.first(conn).await.optional()?);
     found.unwrap()
 }
 
@@ -192,8 +192,7 @@ async fn a_mail_that_was_changed_is_ruined(db: Database) {
     let mut content = kept(&db).await.unwrap().1.unwrap();
     *content.last_mut().unwrap() ^= 1;
     let change = diesel::update(mails::table).set(mails::sealed.eq(content));
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(change.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| change.execute(conn).await?);
 
     let ruined = SqlOutbox::new(db).claim(START, START + CLAIM).await.unwrap();
 

@@ -46,8 +46,7 @@ pub(crate) async fn person(db: &Database) -> UserId {
         accounts::created_at.eq(DbInstant(START)),
     );
     let insert = diesel::insert_into(accounts::table).values(row);
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(insert.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
     user
 }
@@ -55,8 +54,7 @@ pub(crate) async fn person(db: &Database) -> UserId {
 /// The group that somebody is in.
 pub(crate) async fn group_of(db: &Database, user: UserId) -> GroupId {
     let group = accounts::table.find(DbUid(user.0)).select(accounts::group_id);
-    let found: Result<DbUid, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(group.first(conn).await?)) }.await;
+    let found: Result<DbUid, DbError> = on_conn!(db.reader(), |conn| group.first(conn).await?);
     GroupId(found.unwrap().0)
 }
 
@@ -70,6 +68,6 @@ pub(crate) fn noting(action: &'static str) -> SideEffects {
 pub(crate) async fn noted(db: &Database, action: &str) -> i64 {
     let entries = audit_entries::table.filter(audit_entries::action.eq(action)).count();
     let found: Result<i64, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(entries.get_result(conn).await?)) }.await;
+        on_conn!(db.reader(), |conn| entries.get_result(conn).await?);
     found.unwrap()
 }

@@ -29,16 +29,14 @@ async fn person(db: &Database) -> UserId {
         accounts::created_at.eq(DbInstant(Timestamp::UNIX_EPOCH)),
     );
     let insert = diesel::insert_into(accounts::table).values(row);
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(insert.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
     user
 }
 
 async fn remove(db: &Database, user: UserId) {
     let delete = diesel::delete(accounts::table.find(DbUid(user.0)));
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(delete.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| delete.execute(conn).await?);
     assert_eq!(done.unwrap(), 1);
 }
 

@@ -40,13 +40,13 @@ async fn persona(db: &Database, id: u128, deleted_at: Option<Timestamp>) {
         managed_personas::deleted_at.eq(deleted_at.map(DbInstant)),
     );
     let row = diesel::insert_into(managed_personas::table).values(row);
-    run(async { on_conn!(db.writer(), |conn| Ok(row.execute(conn).await?)) }).await;
+    run(async { on_conn!(db.writer(), |conn| row.execute(conn).await?) }).await;
     let grant = (
         group_personas::group_id.eq(DbUid(GROUP)),
         group_personas::persona_id.eq(DbUid(Uuid::from_u128(id))),
     );
     let grant = diesel::insert_into(group_personas::table).values(grant);
-    run(async { on_conn!(db.writer(), |conn| Ok(grant.execute(conn).await?)) }).await;
+    run(async { on_conn!(db.writer(), |conn| grant.execute(conn).await?) }).await;
 }
 
 async fn plugin(db: &Database, id: u128, granted: bool) {
@@ -61,14 +61,14 @@ async fn plugin(db: &Database, id: u128, granted: bool) {
         plugins::updated_at.eq(DbInstant(SystemClock.now())),
     );
     let row = diesel::insert_into(plugins::table).values(row);
-    run(async { on_conn!(db.writer(), |conn| Ok(row.execute(conn).await?)) }).await;
+    run(async { on_conn!(db.writer(), |conn| row.execute(conn).await?) }).await;
     if granted {
         let grant = (
             group_plugins::group_id.eq(DbUid(GROUP)),
             group_plugins::plugin_id.eq(DbUid(Uuid::from_u128(id))),
         );
         let grant = diesel::insert_into(group_plugins::table).values(grant);
-        run(async { on_conn!(db.writer(), |conn| Ok(grant.execute(conn).await?)) }).await;
+        run(async { on_conn!(db.writer(), |conn| grant.execute(conn).await?) }).await;
     }
 }
 
@@ -98,10 +98,10 @@ async fn a_group_is_given_what_is_granted_to_it(db: Database) {
         client_policies::updated_at.eq(DbInstant(Timestamp::UNIX_EPOCH)),
     );
     let policy = diesel::insert_into(client_policies::table).values(policy);
-    run(async { on_conn!(db.writer(), |conn| Ok(policy.execute(conn).await?)) }).await;
+    run(async { on_conn!(db.writer(), |conn| policy.execute(conn).await?) }).await;
     let assign = diesel::update(user_groups::table.find(DbUid(GROUP)))
         .set(user_groups::client_policy_id.eq(DbUid(Uuid::from_u128(5))));
-    run(async { on_conn!(db.writer(), |conn| Ok(assign.execute(conn).await?)) }).await;
+    run(async { on_conn!(db.writer(), |conn| assign.execute(conn).await?) }).await;
 
     let catalogue = given(&person, 1).await;
 

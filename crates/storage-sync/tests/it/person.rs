@@ -84,7 +84,7 @@ impl Person {
             accounts::created_at.eq(DbInstant(START)),
         );
         let insert = diesel::insert_into(accounts::table).values(row);
-        run(async { on_conn!(db.writer(), |conn| Ok(insert.execute(conn).await?)) }).await;
+        run(async { on_conn!(db.writer(), |conn| insert.execute(conn).await?) }).await;
         Self {
             store: SqlSyncStore::new(db.clone(), sealer(&db)),
             reader: SqlSyncReader::new(db.clone(), sealer(&db)),
@@ -134,13 +134,13 @@ impl Person {
         let ledger = diesel::update(ledgers::table.find(DbUid(self.user.0)))
             .set(ledgers::encrypted_at.eq(DbInstant(START)));
         let db = &self.db;
-        run(async { on_conn!(db.writer(), |conn| Ok(ledger.execute(conn).await?)) }).await;
+        run(async { on_conn!(db.writer(), |conn| ledger.execute(conn).await?) }).await;
     }
 
     pub(crate) async fn leave(&self) {
         let account = diesel::delete(accounts::table.find(DbUid(self.user.0)));
         let db = &self.db;
-        run(async { on_conn!(db.writer(), |conn| Ok(account.execute(conn).await?)) }).await;
+        run(async { on_conn!(db.writer(), |conn| account.execute(conn).await?) }).await;
     }
 }
 

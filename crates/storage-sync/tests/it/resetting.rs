@@ -86,7 +86,7 @@ async fn chats_are_listed_part_by_part(db: Database) {
             chats::encrypted.eq(id == 1),
             chats::size.eq(9),
         ));
-        run(async { on_conn!(db.writer(), |conn| Ok(chat.execute(conn).await?)) }).await;
+        run(async { on_conn!(db.writer(), |conn| chat.execute(conn).await?) }).await;
     }
 
     let first = holdings.chats(person.user, None, 2).await.unwrap();

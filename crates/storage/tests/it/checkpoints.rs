@@ -26,8 +26,7 @@ async fn fresh() -> (TempDir, Database) {
 }
 
 async fn execute(db: &Database, sql: &str) {
-    let done: Result<(), DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?)) }.await;
+    let done: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
     done.unwrap();
 }
 

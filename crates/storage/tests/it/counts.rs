@@ -109,13 +109,11 @@ async fn a_count_is_prepared_once_on_a_connection_of_a_server() {
 }
 
 async fn write(db: &Database, sql: &str) -> Result<(), DbError> {
-    on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?))
+    on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?)
 }
 
 async fn turn(db: &Database) -> i64 {
-    let asked: Result<i64, DbError> = async {
-        on_conn!(db.reader(), |conn| Ok(locks::table.select(locks::turn).first(conn).await?))
-    }
-    .await;
+    let asked: Result<i64, DbError> =
+        on_conn!(db.reader(), |conn| locks::table.select(locks::turn).first(conn).await?);
     asked.unwrap()
 }

@@ -50,9 +50,7 @@ async fn written(db: &Database) -> (Vec<Entry>, Vec<Identity>) {
         ));
         let identities =
             audit_identities::table.order((audit_identities::entry_id, audit_identities::part));
-        on_conn!(db.reader(), |conn| {
-            Ok::<_, DbError>((entries.load(conn).await?, identities.load(conn).await?))
-        })
+        on_conn!(db.reader(), |conn| (entries.load(conn).await?, identities.load(conn).await?))
     };
     read.await.unwrap()
 }
@@ -103,7 +101,7 @@ async fn entries_are_never_changed(db: Database) {
 
     let changed: Result<usize, DbError> = async {
         let update = diesel::update(audit_entries::table).set(audit_entries::action.eq("other"));
-        on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?))
+        on_conn!(db.writer(), |conn| update.execute(conn).await?)
     }
     .await;
 
@@ -120,7 +118,7 @@ async fn a_letter_waits_sealed(db: Database) {
 
     let waiting: (DbUid, String, Option<Vec<u8>>) = async {
         let row = mails::table.select((mails::id, mails::letter, mails::sealed));
-        on_conn!(db.reader(), |conn| Ok::<_, DbError>(row.first(conn).await?))
+        on_conn!(db.reader(), |conn| row.first(conn).await?)
     }
     .await
     .unwrap();
@@ -139,7 +137,7 @@ async fn nobody_is_written_to_who_has_no_account(db: Database) {
 
     let waiting: i64 = async {
         let count = mails::table.count();
-        on_conn!(db.reader(), |conn| Ok::<_, DbError>(count.get_result(conn).await?))
+        on_conn!(db.reader(), |conn| count.get_result(conn).await?)
     }
     .await
     .unwrap();

@@ -17,7 +17,7 @@ async fn start_at(path: &Path) -> Result<Database, StartupError> {
 }
 
 async fn execute(db: &Database, sql: &str) -> Result<(), DbError> {
-    on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?))
+    on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -77,8 +77,7 @@ async fn a_write_through_a_reader_fails() {
     let db = start_at(&dir.path().join("pia.db")).await.unwrap();
 
     let written: Result<(), DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(conn.batch_execute("DELETE FROM locks").await?)) }
-            .await;
+        on_conn!(db.reader(), |conn| conn.batch_execute("DELETE FROM locks").await?);
 
     assert!(written.is_err());
 }
@@ -98,7 +97,7 @@ async fn plans_are_made_once() {
 
     let options = diesel::sql_query("PRAGMA compile_options");
     let options: Result<Vec<CompileOption>, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(options.load(conn).await?)) }.await;
+        on_conn!(db.reader(), |conn| options.load(conn).await?);
 
     assert!(options.unwrap().iter().any(|it| it.compile_options == "ENABLE_QPSG"));
 }

@@ -88,7 +88,7 @@ async fn a_database_that_a_later_version_migrated_is_taken() {
 }
 
 async fn execute_on(db: &Database, sql: &str) -> Result<(), pia_storage::DbError> {
-    on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?))
+    on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?)
 }
 
 #[tokio::test(flavor = "multi_thread")]

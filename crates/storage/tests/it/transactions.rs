@@ -69,9 +69,7 @@ async fn no_statement_goes_on_for_ever_and_the_operators_limit_stays() {
         let shown = diesel::dsl::sql::<diesel::sql_types::Text>(
             "SELECT current_setting('statement_timeout') || ' ' || current_setting('lock_timeout')",
         );
-        let read = async {
-            on_conn!(db.reader(), |conn| Ok::<_, DbError>(shown.get_result::<String>(conn).await?))
-        };
+        let read = async { on_conn!(db.reader(), |conn| shown.get_result::<String>(conn).await?) };
         read.await.unwrap()
     };
 
@@ -98,9 +96,9 @@ async fn crossing(
 
 async fn turns(db: &Database, name: &str) -> Result<i64, DbError> {
     let turn = locks::table.find(name).select(locks::turn);
-    on_conn!(db.reader(), |conn| Ok(turn.first(conn).await?))
+    on_conn!(db.reader(), |conn| turn.first(conn).await?)
 }
 
 async fn execute(db: &Database, sql: &str) -> Result<(), DbError> {
-    on_conn!(db.writer(), |conn| Ok(conn.batch_execute(sql).await?))
+    on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?)
 }

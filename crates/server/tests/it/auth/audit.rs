@@ -157,12 +157,9 @@ async fn entries_go_when_their_time_is_over(database: TestDatabase) {
 
     crate::patience::until(async || (entries(&app).await.len() == 2).then_some(())).await;
     let db = open(&app);
-    let rows: Result<(i64, i64), DbError> = async {
-        on_conn!(db.reader(), |conn| {
-            let entries = audit_entries::table.count().get_result(conn).await?;
-            Ok((entries, audit_identities::table.count().get_result(conn).await?))
-        })
-    }
-    .await;
+    let rows: Result<(i64, i64), DbError> = on_conn!(db.reader(), |conn| {
+        let entries = audit_entries::table.count().get_result(conn).await?;
+        (entries, audit_identities::table.count().get_result(conn).await?)
+    });
     assert_eq!(rows.expect("rows"), (2, 2));
 }

@@ -64,8 +64,7 @@ async fn reset(app: &TestApp, email: &str, token: &str, password: &str) -> Answe
 async fn without_passwords(app: &TestApp) {
     let update = diesel::update(accounts::table).set(accounts::password_hash.eq(None::<String>));
     let db = open(app);
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     assert!(done.expect("accounts") > 0);
 }
 
@@ -146,7 +145,7 @@ async fn no_token_is_kept_in_plain(database: TestDatabase) {
     let db = open(&app);
 
     let found: Result<Vec<Vec<u8>>, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(hashes.load(conn).await?)) }.await;
+        on_conn!(db.reader(), |conn| hashes.load(conn).await?);
     let mut dump = found.expect("rows").concat();
     assert_eq!(dump.len(), 32);
     // Of SQLite also every page and the log, whatever is or was in them.

@@ -31,33 +31,28 @@ fn id(client: &Client) -> DbUid {
 
 async fn sealed(db: &Database, user: DbUid) -> Vec<u8> {
     let secret = totp_factors::table.find(user).select(totp_factors::secret);
-    let found: Result<_, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(secret.first(conn).await?)) }.await;
+    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| secret.first(conn).await?);
     found.expect("a row")
 }
 
 async fn replace(db: &Database, user: DbUid, secret: Vec<u8>) {
     let update =
         diesel::update(totp_factors::table.find(user)).set(totp_factors::secret.eq(secret));
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     assert_eq!(done.expect("a row"), 1);
 }
 
 /// Every byte that is kept of second factors.
 async fn dump(db: &Database) -> Vec<u8> {
-    let found: Result<_, DbError> = async {
-        on_conn!(db.reader(), |conn| {
-            let factors: Vec<Vec<u8>> =
-                totp_factors::table.select(totp_factors::secret).load(conn).await?;
-            let codes: Vec<Vec<u8>> =
-                recovery_codes::table.select(recovery_codes::hash).load(conn).await?;
-            let tokens: Vec<Vec<u8>> =
-                factor_challenges::table.select(factor_challenges::hash).load(conn).await?;
-            Ok([factors, codes, tokens].concat().concat())
-        })
-    }
-    .await;
+    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
+        let factors: Vec<Vec<u8>> =
+            totp_factors::table.select(totp_factors::secret).load(conn).await?;
+        let codes: Vec<Vec<u8>> =
+            recovery_codes::table.select(recovery_codes::hash).load(conn).await?;
+        let tokens: Vec<Vec<u8>> =
+            factor_challenges::table.select(factor_challenges::hash).load(conn).await?;
+        [factors, codes, tokens].concat().concat()
+    });
     found.expect("rows")
 }
 
@@ -117,8 +112,7 @@ async fn without_the_salt_the_secret_is_lost(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let db = open(&ada.app);
     let delete = diesel::delete(person_salts::table.find(id(&ada.client)));
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(delete.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| delete.execute(conn).await?);
 
     let answered = answer(&ada.app, &ada.challenge().await, &ada.code()).await;
 
@@ -142,7 +136,7 @@ async fn each_step_is_audited(database: TestDatabase) {
         .order(audit_entries::id)
         .select(audit_entries::action);
     let found: Result<Vec<String>, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(entries.load(conn).await?)) }.await;
+        on_conn!(db.reader(), |conn| entries.load(conn).await?);
     let expected = [
         "account.registered",
         "session.started",

@@ -44,7 +44,7 @@ async fn each_step_is_audited(database: TestDatabase) {
         .select(audit_entries::action);
     let db = open(&app);
     let found: Result<Vec<String>, DbError> =
-        async { on_conn!(db.reader(), |conn| Ok(entries.load(conn).await?)) }.await;
+        on_conn!(db.reader(), |conn| entries.load(conn).await?);
     let mut found = found.expect("entries");
     found.dedup();
 
@@ -58,17 +58,14 @@ async fn neither_tokens_nor_who_made_the_authenticator_are_kept(database: TestDa
     let tokens = [ask(&ada).await, ask_to_sign_in(&app).await];
 
     let db = open(&app);
-    let found: Result<_, DbError> = async {
-        on_conn!(db.reader(), |conn| {
-            let keys: Vec<String> = passkeys::table.select(passkeys::credential).load(conn).await?;
-            let hashes: Vec<Vec<u8>> =
-                passkey_challenges::table.select(passkey_challenges::hash).load(conn).await?;
-            let states: Vec<String> =
-                passkey_challenges::table.select(passkey_challenges::state).load(conn).await?;
-            Ok((keys, hashes, states))
-        })
-    }
-    .await;
+    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
+        let keys: Vec<String> = passkeys::table.select(passkeys::credential).load(conn).await?;
+        let hashes: Vec<Vec<u8>> =
+            passkey_challenges::table.select(passkey_challenges::hash).load(conn).await?;
+        let states: Vec<String> =
+            passkey_challenges::table.select(passkey_challenges::state).load(conn).await?;
+        (keys, hashes, states)
+    });
     let (keys, hashes, states) = found.expect("rows");
 
     let key: Value = serde_json::from_str(&keys[0]).expect("JSON");
@@ -93,8 +90,7 @@ async fn a_deactivated_account_is_signed_in_to_by_nobody(database: TestDatabase)
     let update =
         diesel::update(accounts::table.find(id(&ada))).set(accounts::deactivated_at.eq(now));
     let db = open(&app);
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     let refused = sign_in(&app, &mut key).await;
 
     assert_eq!(done.expect("a row"), 1);

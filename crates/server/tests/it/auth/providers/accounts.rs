@@ -29,8 +29,7 @@ async fn deactivate_everyone(app: &TestApp) {
     let db = Database::open(&startup.target, startup.options).expect("a database");
     let now = accounts::deactivated_at.eq(DbInstant(SystemClock.now()));
     let update = diesel::update(accounts::table).set(now);
-    let done: Result<usize, DbError> =
-        async { on_conn!(db.writer(), |conn| Ok(update.execute(conn).await?)) }.await;
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     assert_eq!(done.expect("a row"), 1);
 }
 
