@@ -6,7 +6,9 @@ use diesel::sql_types::{BigInt, Text};
 use diesel_async::RunQueryDsl;
 use pia_assistant::Weeks;
 use pia_storage::schema::{accounts, credit_windows, user_groups};
-use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid, Instant, Uid};
+use pia_storage::{
+    AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid, Instant, Uid, connection_trait,
+};
 use uuid::Uuid;
 
 use crate::booking::{postgres, sqlite};
@@ -91,64 +93,41 @@ pub(crate) fn unused(conn: &mut SqliteConnection, week: LastWeek) -> QueryResult
     Ok(found.unused)
 }
 
-/// The statements of the till, but for those of a batch.
-pub(crate) trait Statements: LockWindows {
-    /// Windows as they are, unlocked.
-    fn windows(
-        &mut self,
-        keys: &[String],
-    ) -> impl Future<Output = Result<Vec<WindowRow>, DbError>> + Send;
-
-    /// Returns those of these users and groups that exist.
-    fn existing_ids(
-        &mut self,
-        users: &[DbUid],
-        groups: &[DbUid],
-    ) -> impl Future<Output = Result<Vec<DbUid>, DbError>> + Send;
-
-    /// Returns the unused part of the last week's allowances of a group's
-    /// members.
-    fn unused(&mut self, week: LastWeek) -> impl Future<Output = Result<i64, DbError>> + Send;
-
-    /// Windows that do not agree with their reservations.
-    fn mismatches(&mut self) -> impl Future<Output = Result<Vec<MismatchRow>, DbError>> + Send;
-}
-
-/// A function generic over connections would have to name the type of every
-/// query in its bounds, so the one body is compiled twice, as in `on_conn!`.
-macro_rules! statements {
-    ($($conn:ty),*) => {$(
-        impl Statements for $conn {
-            async fn windows(&mut self, keys: &[String]) -> Result<Vec<WindowRow>, DbError> {
-                let rows = credit_windows::table.filter(credit_windows::key.eq_any(keys));
-                Ok(rows.select(WindowRow::as_select()).load(self).await?)
-            }
-
-            async fn existing_ids(
-                &mut self,
-                users: &[DbUid],
-                groups: &[DbUid],
-            ) -> Result<Vec<DbUid>, DbError> {
-                let people = accounts::table.filter(accounts::id.eq_any(users));
-                let mut known: Vec<DbUid> = people.select(accounts::id).load(self).await?;
-                let there = user_groups::table.filter(user_groups::id.eq_any(groups));
-                known.extend(there.select(user_groups::id).load::<DbUid>(self).await?);
-                Ok(known)
-            }
-
-            async fn unused(&mut self, week: LastWeek) -> Result<i64, DbError> {
-                let found: Unused = unused!(week).get_result(self).await?;
-                Ok(found.unused)
-            }
-
-            async fn mismatches(&mut self) -> Result<Vec<MismatchRow>, DbError> {
-                Ok(diesel::sql_query(MISMATCHES).load(self).await?)
-            }
+connection_trait! {
+    /// The statements of the till, but for those of a batch.
+    pub(crate) trait Statements: LockWindows {
+        /// Windows as they are, unlocked.
+        async fn windows(&mut self, keys: &[String]) -> Result<Vec<WindowRow>, DbError> {
+            let rows = credit_windows::table.filter(credit_windows::key.eq_any(keys));
+            Ok(rows.select(WindowRow::as_select()).load(self).await?)
         }
-    )*};
-}
 
-statements!(AsyncSqlite, AsyncPostgres);
+        /// Returns those of these users and groups that exist.
+        async fn existing_ids(
+            &mut self,
+            users: &[DbUid],
+            groups: &[DbUid],
+        ) -> Result<Vec<DbUid>, DbError> {
+            let people = accounts::table.filter(accounts::id.eq_any(users));
+            let mut known: Vec<DbUid> = people.select(accounts::id).load(self).await?;
+            let there = user_groups::table.filter(user_groups::id.eq_any(groups));
+            known.extend(there.select(user_groups::id).load::<DbUid>(self).await?);
+            Ok(known)
+        }
+
+        /// Returns the unused part of the last week's allowances of a group's
+        /// members.
+        async fn unused(&mut self, week: LastWeek) -> Result<i64, DbError> {
+            let found: Unused = unused!(week).get_result(self).await?;
+            Ok(found.unused)
+        }
+
+        /// Windows that do not agree with their reservations.
+        async fn mismatches(&mut self) -> Result<Vec<MismatchRow>, DbError> {
+            Ok(diesel::sql_query(MISMATCHES).load(self).await?)
+        }
+    }
+}
 
 /// Statements that differ between the two backends.
 pub(crate) trait LockWindows {

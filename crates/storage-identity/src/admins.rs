@@ -5,74 +5,51 @@ use diesel_async::RunQueryDsl;
 use pia_identity::Role;
 use pia_kernel::UserId;
 use pia_storage::schema::{accounts, locks};
-use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbUid};
+use pia_storage::{DbError, DbUid, connection_trait};
 
 /// The row of `locks` that is held by whoever changes what these limits count.
 const ACCOUNTS: &str = "accounts";
 
-/// A connection that can count. Call each inside a transaction, and before it
-/// locks any account: whoever holds the turn waits for accounts, so whoever
-/// holds an account must not wait for the turn.
-pub(crate) trait Admins {
-    /// Waits for the turn to change how many accounts are active, and which
-    /// are administrators; it is held until the commit. A limit over many rows
-    /// is only kept by those who count one at a time.
-    fn take_turn(&mut self) -> impl Future<Output = Result<(), DbError>> + Send;
-
-    /// Returns whether there is an active administrator beside this user. Takes
-    /// the turn, so that two who leave at once do not each count on the other.
-    fn another_admin(&mut self, user: UserId)
-    -> impl Future<Output = Result<bool, DbError>> + Send;
-
-    /// Returns whether one more may become an active administrator. Only in
-    /// turn.
-    fn room_for_admin(
-        &mut self,
-        most: Option<u32>,
-    ) -> impl Future<Output = Result<bool, DbError>> + Send;
-
-    /// Returns whether one more account may be active. Only in turn.
-    fn room_for_account(
-        &mut self,
-        most: Option<u32>,
-    ) -> impl Future<Output = Result<bool, DbError>> + Send;
-}
-
-/// A function generic over connections would have to name the type of every
-/// query in its bounds, so the one body is compiled twice, as in `on_conn!`.
-macro_rules! admins {
-    ($($conn:ty),*) => {$(
-        impl Admins for $conn {
-            async fn take_turn(&mut self) -> Result<(), DbError> {
-                let turn = diesel::update(locks::table.find(ACCOUNTS));
-                match turn.set(locks::turn.eq(locks::turn + 1)).execute(self).await? {
-                    1 => Ok(()),
-                    _ => Err(DbError::Unreadable("locks")),
-                }
-            }
-
-            async fn another_admin(&mut self, user: UserId) -> Result<bool, DbError> {
-                self.take_turn().await?;
-                let others = active_admins().filter(accounts::id.ne(DbUid(user.0))).count();
-                Ok(others.get_result::<i64>(self).await? > 0)
-            }
-
-            async fn room_for_admin(&mut self, most: Option<u32>) -> Result<bool, DbError> {
-                let Some(most) = most else { return Ok(true) };
-                let admins = active_admins().count().get_result::<i64>(self).await?;
-                Ok(admins < i64::from(most))
-            }
-
-            async fn room_for_account(&mut self, most: Option<u32>) -> Result<bool, DbError> {
-                let Some(most) = most else { return Ok(true) };
-                let active = accounts::table.filter(accounts::deactivated_at.is_null()).count();
-                Ok(active.get_result::<i64>(self).await? < i64::from(most))
+connection_trait! {
+    /// A connection that can count. Call each inside a transaction, and before it
+    /// locks any account: whoever holds the turn waits for accounts, so whoever
+    /// holds an account must not wait for the turn.
+    pub(crate) trait Admins {
+        /// Waits for the turn to change how many accounts are active, and which
+        /// are administrators; it is held until the commit. A limit over many rows
+        /// is only kept by those who count one at a time.
+        async fn take_turn(&mut self) -> Result<(), DbError> {
+            let turn = diesel::update(locks::table.find(ACCOUNTS));
+            match turn.set(locks::turn.eq(locks::turn + 1)).execute(self).await? {
+                1 => Ok(()),
+                _ => Err(DbError::Unreadable("locks")),
             }
         }
-    )*};
-}
 
-admins!(AsyncSqlite, AsyncPostgres);
+        /// Returns whether there is an active administrator beside this user. Takes
+        /// the turn, so that two who leave at once do not each count on the other.
+        async fn another_admin(&mut self, user: UserId) -> Result<bool, DbError> {
+            self.take_turn().await?;
+            let others = active_admins().filter(accounts::id.ne(DbUid(user.0))).count();
+            Ok(others.get_result::<i64>(self).await? > 0)
+        }
+
+        /// Returns whether one more may become an active administrator. Only in
+        /// turn.
+        async fn room_for_admin(&mut self, most: Option<u32>) -> Result<bool, DbError> {
+            let Some(most) = most else { return Ok(true) };
+            let admins = active_admins().count().get_result::<i64>(self).await?;
+            Ok(admins < i64::from(most))
+        }
+
+        /// Returns whether one more account may be active. Only in turn.
+        async fn room_for_account(&mut self, most: Option<u32>) -> Result<bool, DbError> {
+            let Some(most) = most else { return Ok(true) };
+            let active = accounts::table.filter(accounts::deactivated_at.is_null()).count();
+            Ok(active.get_result::<i64>(self).await? < i64::from(most))
+        }
+    }
+}
 
 /// The accounts of active administrators.
 #[diesel::dsl::auto_type(no_type_alias)]

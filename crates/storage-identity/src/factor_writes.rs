@@ -8,167 +8,119 @@ use pia_identity::{
 };
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{accounts, recovery_codes, sessions, totp_factors};
-use pia_storage::{AsyncPostgres, AsyncSqlite, Database, DbError, DbInstant, DbUid, WriteEffects};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait};
 
-/// A connection that can write them. Call each inside a transaction.
-pub(crate) trait FactorWrites {
-    /// Locks an account until the commit, so that what follows is serial for
-    /// it. Answers whether it is there and active.
-    fn lock_account(&mut self, user: UserId) -> impl Future<Output = QueryResult<bool>> + Send;
-
-    /// Locks the account, and returns whether its credentials are still of this
-    /// epoch.
-    fn lock_unchanged(
-        &mut self,
-        user: UserId,
-        epoch: CredentialsEpoch,
-    ) -> impl Future<Output = QueryResult<bool>> + Send;
-
-    /// Locks the account of whoever asks until the commit. Answers whether it
-    /// is there and active, and the session that asks is not over: who lost it
-    /// since it was looked at changes nothing any more.
-    fn lock_session(
-        &mut self,
-        claim: SessionRef,
-        at: Timestamp,
-    ) -> impl Future<Output = QueryResult<bool>> + Send;
-
-    /// Spends evidence, if the account's factor is on. Answers whether it was
-    /// good.
-    fn consume_proof(
-        &mut self,
-        user: UserId,
-        evidence: VerifiedProof,
-    ) -> impl Future<Output = QueryResult<bool>> + Send;
-
-    /// Puts these recovery codes in the place of the ones before.
-    fn replace_recovery_codes(
-        &mut self,
-        user: UserId,
-        codes: &[RecoveryHash],
-    ) -> impl Future<Output = QueryResult<()>> + Send;
-
-    /// Ends the other sessions, and writes what goes with all that.
-    fn end_other_sessions(
-        &mut self,
-        db: &Database,
-        change: &FactorChange,
-    ) -> impl Future<Output = Result<(), DbError>> + Send;
-
-    /// Ends all sessions of a user but this one, those that are just about to
-    /// begin too.
-    fn end_others(
-        &mut self,
-        db: &Database,
-        claim: SessionRef,
-        at: Timestamp,
-        if_ended: EndEffects,
-    ) -> impl Future<Output = Result<(), DbError>> + Send;
-}
-
-/// A function generic over connections would have to name the type of every
-/// query in its bounds, so the one body is compiled twice, as in `on_conn!`.
-macro_rules! factor_writes {
-    ($($conn:ty),*) => {$(
-        impl FactorWrites for $conn {
-            async fn lock_account(&mut self, user: UserId) -> QueryResult<bool> {
-                let active = accounts::deactivated_at.is_null();
-                let account = accounts::table.find(DbUid(user.0)).filter(active);
-                let lock = diesel::update(account).set(accounts::provider.eq(accounts::provider));
-                Ok(lock.execute(self).await? == 1)
-            }
-
-            async fn lock_unchanged(
-                &mut self,
-                user: UserId,
-                epoch: CredentialsEpoch,
-            ) -> QueryResult<bool> {
-                let same = accounts::credentials_epoch.eq(epoch.0);
-                let account = accounts::table.find(DbUid(user.0)).filter(same);
-                let active = account.filter(accounts::deactivated_at.is_null());
-                let lock = diesel::update(active).set(accounts::provider.eq(accounts::provider));
-                Ok(lock.execute(self).await? == 1)
-            }
-
-            async fn lock_session(&mut self, claim: SessionRef, at: Timestamp) -> QueryResult<bool> {
-                if !self.lock_account(claim.user).await? {
-                    return Ok(false);
-                }
-                let of_user = sessions::user_id.eq(DbUid(claim.user.0));
-                let live = of_user.and(sessions::expires_at.gt(DbInstant(at)));
-                let session = sessions::table.find(DbUid(claim.session.0)).filter(live);
-                diesel::select(exists(session)).get_result(self).await
-            }
-
-            async fn consume_proof(&mut self, user: UserId, evidence: VerifiedProof) -> QueryResult<bool> {
-                use totp_factors::{enabled_at, last_step};
-                let user = DbUid(user.0);
-                let on = totp_factors::table.find(user).filter(enabled_at.is_not_null());
-                let good = match evidence {
-                    VerifiedProof::Password | VerifiedProof::SignIn => {
-                        diesel::update(on).set(last_step.eq(last_step)).execute(self).await?
-                    }
-                    VerifiedProof::Code(step) => {
-                        let fresh = on.filter(last_step.lt(step.0));
-                        diesel::update(fresh).set(last_step.eq(step.0)).execute(self).await?
-                    }
-                    VerifiedProof::RecoveryCode(hash) => {
-                        let code = recovery_codes::table.find((user, hash.0.to_vec()));
-                        diesel::delete(code).execute(self).await?
-                    }
-                };
-                Ok(good == 1)
-            }
-
-            async fn replace_recovery_codes(
-                &mut self,
-                user: UserId,
-                codes: &[RecoveryHash],
-            ) -> QueryResult<()> {
-                let user = DbUid(user.0);
-                let before = recovery_codes::table.filter(recovery_codes::user_id.eq(user));
-                diesel::delete(before).execute(self).await?;
-                for code in codes {
-                    let row = (
-                        recovery_codes::user_id.eq(user),
-                        recovery_codes::hash.eq(code.0.to_vec()),
-                    );
-                    diesel::insert_into(recovery_codes::table).values(row).execute(self).await?;
-                }
-                Ok(())
-            }
-
-            async fn end_other_sessions(
-                &mut self,
-                db: &Database,
-                change: &FactorChange,
-            ) -> Result<(), DbError> {
-                let FactorChange { user, session, at, effects, if_ended } = change;
-                self.write_effects(db, effects).await?;
-                let claim = SessionRef { user: *user, session: *session };
-                self.end_others(db, claim, *at, *if_ended).await
-            }
-
-            async fn end_others(
-                &mut self,
-                db: &Database,
-                claim: SessionRef,
-                at: Timestamp,
-                if_ended: EndEffects,
-            ) -> Result<(), DbError> {
-                let SessionRef { user, session: kept } = claim;
-                let epoch = accounts::credentials_epoch;
-                let account = diesel::update(accounts::table.find(DbUid(user.0)));
-                account.set(epoch.eq(epoch + 1)).execute(self).await?;
-                let of_user = sessions::user_id.eq(DbUid(user.0));
-                let others = sessions::table.filter(of_user.and(sessions::id.ne(DbUid(kept.0))));
-                for _ in 0..diesel::delete(others).execute(self).await? {
-                    self.write_effects(db, &if_ended(user, at)).await?;
-                }
-                Ok(())
-            }
+connection_trait! {
+    /// A connection that can write them. Call each inside a transaction.
+    pub(crate) trait FactorWrites {
+        /// Locks an account until the commit, so that what follows is serial for
+        /// it. Answers whether it is there and active.
+        async fn lock_account(&mut self, user: UserId) -> QueryResult<bool> {
+            let active = accounts::deactivated_at.is_null();
+            let account = accounts::table.find(DbUid(user.0)).filter(active);
+            let lock = diesel::update(account).set(accounts::provider.eq(accounts::provider));
+            Ok(lock.execute(self).await? == 1)
         }
-    )*};
-}
 
-factor_writes!(AsyncSqlite, AsyncPostgres);
+        /// Locks the account, and returns whether its credentials are still of this
+        /// epoch.
+        async fn lock_unchanged(
+            &mut self,
+            user: UserId,
+            epoch: CredentialsEpoch,
+        ) -> QueryResult<bool> {
+            let same = accounts::credentials_epoch.eq(epoch.0);
+            let account = accounts::table.find(DbUid(user.0)).filter(same);
+            let active = account.filter(accounts::deactivated_at.is_null());
+            let lock = diesel::update(active).set(accounts::provider.eq(accounts::provider));
+            Ok(lock.execute(self).await? == 1)
+        }
+
+        /// Locks the account of whoever asks until the commit. Answers whether it
+        /// is there and active, and the session that asks is not over: who lost it
+        /// since it was looked at changes nothing any more.
+        async fn lock_session(&mut self, claim: SessionRef, at: Timestamp) -> QueryResult<bool> {
+            if !self.lock_account(claim.user).await? {
+                return Ok(false);
+            }
+            let of_user = sessions::user_id.eq(DbUid(claim.user.0));
+            let live = of_user.and(sessions::expires_at.gt(DbInstant(at)));
+            let session = sessions::table.find(DbUid(claim.session.0)).filter(live);
+            diesel::select(exists(session)).get_result(self).await
+        }
+
+        /// Spends evidence, if the account's factor is on. Answers whether it was
+        /// good.
+        async fn consume_proof(&mut self, user: UserId, evidence: VerifiedProof) -> QueryResult<bool> {
+            use totp_factors::{enabled_at, last_step};
+            let user = DbUid(user.0);
+            let on = totp_factors::table.find(user).filter(enabled_at.is_not_null());
+            let good = match evidence {
+                VerifiedProof::Password | VerifiedProof::SignIn => {
+                    diesel::update(on).set(last_step.eq(last_step)).execute(self).await?
+                }
+                VerifiedProof::Code(step) => {
+                    let fresh = on.filter(last_step.lt(step.0));
+                    diesel::update(fresh).set(last_step.eq(step.0)).execute(self).await?
+                }
+                VerifiedProof::RecoveryCode(hash) => {
+                    let code = recovery_codes::table.find((user, hash.0.to_vec()));
+                    diesel::delete(code).execute(self).await?
+                }
+            };
+            Ok(good == 1)
+        }
+
+        /// Puts these recovery codes in the place of the ones before.
+        async fn replace_recovery_codes(
+            &mut self,
+            user: UserId,
+            codes: &[RecoveryHash],
+        ) -> QueryResult<()> {
+            let user = DbUid(user.0);
+            let before = recovery_codes::table.filter(recovery_codes::user_id.eq(user));
+            diesel::delete(before).execute(self).await?;
+            for code in codes {
+                let row = (
+                    recovery_codes::user_id.eq(user),
+                    recovery_codes::hash.eq(code.0.to_vec()),
+                );
+                diesel::insert_into(recovery_codes::table).values(row).execute(self).await?;
+            }
+            Ok(())
+        }
+
+        /// Ends the other sessions, and writes what goes with all that.
+        async fn end_other_sessions(
+            &mut self,
+            db: &Database,
+            change: &FactorChange,
+        ) -> Result<(), DbError> {
+            let FactorChange { user, session, at, effects, if_ended } = change;
+            self.write_effects(db, effects).await?;
+            let claim = SessionRef { user: *user, session: *session };
+            self.end_others(db, claim, *at, *if_ended).await
+        }
+
+        /// Ends all sessions of a user but this one, those that are just about to
+        /// begin too.
+        async fn end_others(
+            &mut self,
+            db: &Database,
+            claim: SessionRef,
+            at: Timestamp,
+            if_ended: EndEffects,
+        ) -> Result<(), DbError> {
+            let SessionRef { user, session: kept } = claim;
+            let epoch = accounts::credentials_epoch;
+            let account = diesel::update(accounts::table.find(DbUid(user.0)));
+            account.set(epoch.eq(epoch + 1)).execute(self).await?;
+            let of_user = sessions::user_id.eq(DbUid(user.0));
+            let others = sessions::table.filter(of_user.and(sessions::id.ne(DbUid(kept.0))));
+            for _ in 0..diesel::delete(others).execute(self).await? {
+                self.write_effects(db, &if_ended(user, at)).await?;
+            }
+            Ok(())
+        }
+    }
+}

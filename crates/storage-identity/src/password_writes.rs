@@ -8,98 +8,73 @@ use pia_storage::schema::{
     accounts, api_keys, app_passwords, factor_challenges, mailed_tokens, passkey_challenges,
     passkeys, totp_factors,
 };
-use pia_storage::{AsyncPostgres, AsyncSqlite, DbInstant, DbUid};
+use pia_storage::{DbInstant, DbUid, connection_trait};
 
-/// A connection that can write them. Call each inside a transaction, under
-/// the account's lock.
-pub(crate) trait PasswordWrites {
-    /// Notes that the address is its owner's, unless that was known before.
-    /// Answers whether it is known by this.
-    fn verify_address(
-        &mut self,
-        user: UserId,
-        at: Timestamp,
-    ) -> impl Future<Output = QueryResult<bool>> + Send;
-
-    /// Forgets what was begun with the password before: sign-ins that wait for
-    /// a second factor, authenticators that were shown a secret or a challenge,
-    /// and resets.
-    fn forget_unfinished(&mut self, user: UserId) -> impl Future<Output = QueryResult<()>> + Send;
-
-    /// Deletes all app passwords and API keys. Answers how many app passwords
-    /// there were, and which keys.
-    fn revoke_app_access(
-        &mut self,
-        user: UserId,
-    ) -> impl Future<Output = QueryResult<(usize, Vec<ApiKeyId>)>> + Send;
-
-    /// Counts the app passwords and API keys.
-    fn app_access(&mut self, user: UserId) -> impl Future<Output = QueryResult<AppAccess>> + Send;
-
-    /// Forgets every passkey.
-    fn forget_passkeys(&mut self, user: UserId) -> impl Future<Output = QueryResult<()>> + Send;
-}
-
-/// A function generic over connections would have to name the type of every
-/// query in its bounds, so the one body is compiled twice, as in `on_conn!`.
-macro_rules! password_writes {
-    ($($conn:ty),*) => {$(
-        impl PasswordWrites for $conn {
-            async fn verify_address(&mut self, user: UserId, at: Timestamp) -> QueryResult<bool> {
-                let unknown = accounts::email_verified_at.is_null();
-                let account = accounts::table.find(DbUid(user.0)).filter(unknown);
-                let verified = accounts::email_verified_at.eq(DbInstant(at));
-                Ok(diesel::update(account).set(verified).execute(self).await? == 1)
-            }
-
-            async fn forget_unfinished(&mut self, user: UserId) -> QueryResult<()> {
-                let user = DbUid(user.0);
-                let reset = mailed_tokens::purpose.eq(EmailTokenPurpose::PasswordReset.name());
-                let resets =
-                    mailed_tokens::table.filter(mailed_tokens::user_id.eq(user).and(reset));
-                diesel::delete(resets).execute(self).await?;
-                let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
-                diesel::delete(waiting).execute(self).await?;
-                let asked = passkey_challenges::table;
-                let asked = asked.filter(passkey_challenges::user_id.eq(user));
-                diesel::delete(asked).execute(self).await?;
-                let begun = totp_factors::table.find(user);
-                let begun = begun.filter(totp_factors::enabled_at.is_null());
-                diesel::delete(begun).execute(self).await?;
-                Ok(())
-            }
-
-            async fn revoke_app_access(
-                &mut self,
-                user: UserId,
-            ) -> QueryResult<(usize, Vec<ApiKeyId>)> {
-                let of_apps = app_passwords::table.filter(app_passwords::user_id.eq(DbUid(user.0)));
-                let of_scripts = api_keys::table.filter(api_keys::user_id.eq(DbUid(user.0)));
-                let of_apps = diesel::delete(of_apps).execute(self).await?;
-                let keys = diesel::delete(of_scripts).returning(api_keys::id);
-                let keys: Vec<DbUid> = keys.get_results(self).await?;
-                Ok((of_apps, keys.into_iter().map(|it| ApiKeyId(it.0)).collect()))
-            }
-
-            async fn app_access(&mut self, user: UserId) -> QueryResult<AppAccess> {
-                let of_apps = app_passwords::table.filter(app_passwords::user_id.eq(DbUid(user.0)));
-                let of_scripts = api_keys::table.filter(api_keys::user_id.eq(DbUid(user.0)));
-                let app_passwords: i64 = of_apps.count().get_result(self).await?;
-                let api_keys: i64 = of_scripts.count().get_result(self).await?;
-                Ok(AppAccess {
-                    app_passwords: app_passwords.unsigned_abs(),
-                    api_keys: api_keys.unsigned_abs(),
-                })
-            }
-
-            async fn forget_passkeys(&mut self, user: UserId) -> QueryResult<()> {
-                let user = DbUid(user.0);
-                let keys = passkeys::table.filter(passkeys::user_id.eq(user));
-                diesel::delete(keys).execute(self).await?;
-                Ok(())
-            }
+connection_trait! {
+    /// A connection that can write them. Call each inside a transaction, under
+    /// the account's lock.
+    pub(crate) trait PasswordWrites {
+        /// Notes that the address is its owner's, unless that was known before.
+        /// Answers whether it is known by this.
+        async fn verify_address(&mut self, user: UserId, at: Timestamp) -> QueryResult<bool> {
+            let unknown = accounts::email_verified_at.is_null();
+            let account = accounts::table.find(DbUid(user.0)).filter(unknown);
+            let verified = accounts::email_verified_at.eq(DbInstant(at));
+            Ok(diesel::update(account).set(verified).execute(self).await? == 1)
         }
-    )*};
-}
 
-password_writes!(AsyncSqlite, AsyncPostgres);
+        /// Forgets what was begun with the password before: sign-ins that wait for
+        /// a second factor, authenticators that were shown a secret or a challenge,
+        /// and resets.
+        async fn forget_unfinished(&mut self, user: UserId) -> QueryResult<()> {
+            let user = DbUid(user.0);
+            let reset = mailed_tokens::purpose.eq(EmailTokenPurpose::PasswordReset.name());
+            let resets =
+                mailed_tokens::table.filter(mailed_tokens::user_id.eq(user).and(reset));
+            diesel::delete(resets).execute(self).await?;
+            let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
+            diesel::delete(waiting).execute(self).await?;
+            let asked = passkey_challenges::table;
+            let asked = asked.filter(passkey_challenges::user_id.eq(user));
+            diesel::delete(asked).execute(self).await?;
+            let begun = totp_factors::table.find(user);
+            let begun = begun.filter(totp_factors::enabled_at.is_null());
+            diesel::delete(begun).execute(self).await?;
+            Ok(())
+        }
+
+        /// Deletes all app passwords and API keys. Answers how many app passwords
+        /// there were, and which keys.
+        async fn revoke_app_access(
+            &mut self,
+            user: UserId,
+        ) -> QueryResult<(usize, Vec<ApiKeyId>)> {
+            let of_apps = app_passwords::table.filter(app_passwords::user_id.eq(DbUid(user.0)));
+            let of_scripts = api_keys::table.filter(api_keys::user_id.eq(DbUid(user.0)));
+            let of_apps = diesel::delete(of_apps).execute(self).await?;
+            let keys = diesel::delete(of_scripts).returning(api_keys::id);
+            let keys: Vec<DbUid> = keys.get_results(self).await?;
+            Ok((of_apps, keys.into_iter().map(|it| ApiKeyId(it.0)).collect()))
+        }
+
+        /// Counts the app passwords and API keys.
+        async fn app_access(&mut self, user: UserId) -> QueryResult<AppAccess> {
+            let of_apps = app_passwords::table.filter(app_passwords::user_id.eq(DbUid(user.0)));
+            let of_scripts = api_keys::table.filter(api_keys::user_id.eq(DbUid(user.0)));
+            let app_passwords: i64 = of_apps.count().get_result(self).await?;
+            let api_keys: i64 = of_scripts.count().get_result(self).await?;
+            Ok(AppAccess {
+                app_passwords: app_passwords.unsigned_abs(),
+                api_keys: api_keys.unsigned_abs(),
+            })
+        }
+
+        /// Forgets every passkey.
+        async fn forget_passkeys(&mut self, user: UserId) -> QueryResult<()> {
+            let user = DbUid(user.0);
+            let keys = passkeys::table.filter(passkeys::user_id.eq(user));
+            diesel::delete(keys).execute(self).await?;
+            Ok(())
+        }
+    }
+}

@@ -7,84 +7,66 @@ use pia_storage::schema::{
     accounts, ai_usage, attempts, audit_identities, chats, credit_reservations, credit_windows,
     guesses, invitations, ledgers, sync_items,
 };
-use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbUid};
+use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbUid, connection_trait};
 
 use crate::pseudonym::pseudonym;
 
-/// A connection that can forget people.
-///
-/// Inside one transaction: first [`bound_lock_waits`](EraseRows::bound_lock_waits), then
-/// [`hold_writers`](EraseRows::hold_writers), then the account's lock, and then
-/// [`forget`](EraseRows::forget).
-pub(crate) trait EraseRows {
-    /// Gives up before anybody else does where this transaction and another
-    /// wait for one another: a deletion can be tried again unnoticed.
-    fn bound_lock_waits(&mut self) -> impl Future<Output = QueryResult<()>> + Send;
-
-    /// Waits for whoever stores something for the person, and keeps others
-    /// from it until the commit.
-    fn hold_writers(&mut self, user: UserId) -> impl Future<Output = QueryResult<()>> + Send;
-
-    /// Forgets a person and all that is theirs. What refers to their account
-    /// goes with it; what does not is named here.
-    fn forget(
-        &mut self,
-        user: UserId,
-        email_folded: &str,
-    ) -> impl Future<Output = Result<(), DbError>> + Send;
-}
-
-/// A function generic over connections would have to name the type of every
-/// query in its bounds, so the one body is compiled twice, as in `on_conn!`.
-macro_rules! forgets {
-    ($($conn:ty),*) => {$(
-        impl EraseRows for $conn {
-            async fn bound_lock_waits(&mut self) -> QueryResult<()> {
-                self.bound_waits().await
-            }
-
-            async fn hold_writers(&mut self, user: UserId) -> QueryResult<()> {
-                let ledger = diesel::update(ledgers::table.find(DbUid(user.0)));
-                ledger.set(ledgers::version.eq(ledgers::version)).execute(self).await?;
-                Ok(())
-            }
-
-            async fn forget(&mut self, user: UserId, email_folded: &str) -> Result<(), DbError> {
-                let (named, theirs) = (format!("%{user}%"), format!("{user}:%"));
-                let (nobody, user) = (pseudonym()?, DbUid(user.0));
-                // Before all that is shared with others: it may take long.
-                let stored = chats::table.filter(chats::user_id.eq(user));
-                diesel::delete(stored).execute(self).await?;
-                let synced = sync_items::table.filter(sync_items::user_id.eq(user));
-                diesel::delete(synced).execute(self).await?;
-                // Before usage, as whoever books a call locks them first.
-                let counted = credit_windows::table.filter(credit_windows::user_id.eq(user));
-                let counted = diesel::delete(counted).returning(credit_windows::key);
-                let counted: Vec<String> = counted.get_results(self).await?;
-                let open = credit_reservations::window_key.eq_any(counted);
-                let open = open.or(credit_reservations::window_key.like(&theirs));
-                let open = diesel::delete(credit_reservations::table.filter(open));
-                open.execute(self).await?;
-                self.hold_usage().await?;
-                let used = diesel::update(ai_usage::table.filter(ai_usage::user_id.eq(user)));
-                used.set(ai_usage::user_id.eq(nobody)).execute(self).await?;
-                let told = audit_identities::table.filter(audit_identities::user_id.eq(user));
-                diesel::delete(told).execute(self).await?;
-                let invited = invitations::table;
-                let invited = invited.filter(invitations::email_folded.eq(email_folded));
-                diesel::delete(invited).execute(self).await?;
-                let counted = attempts::table.filter(attempts::who.like(&named));
-                diesel::delete(counted).execute(self).await?;
-                let guessed = guesses::table.filter(guesses::who.like(&named));
-                diesel::delete(guessed).execute(self).await?;
-                diesel::delete(accounts::table.find(user)).execute(self).await?;
-                Ok(())
-            }
+connection_trait! {
+    /// A connection that can forget people.
+    ///
+    /// Inside one transaction: first [`bound_lock_waits`](EraseRows::bound_lock_waits), then
+    /// [`hold_writers`](EraseRows::hold_writers), then the account's lock, and then
+    /// [`forget`](EraseRows::forget).
+    pub(crate) trait EraseRows {
+        /// Gives up before anybody else does where this transaction and another
+        /// wait for one another: a deletion can be tried again unnoticed.
+        async fn bound_lock_waits(&mut self) -> QueryResult<()> {
+            self.bound_waits().await
         }
-    )*};
-}
 
-forgets!(AsyncSqlite, AsyncPostgres);
+        /// Waits for whoever stores something for the person, and keeps others
+        /// from it until the commit.
+        async fn hold_writers(&mut self, user: UserId) -> QueryResult<()> {
+            let ledger = diesel::update(ledgers::table.find(DbUid(user.0)));
+            ledger.set(ledgers::version.eq(ledgers::version)).execute(self).await?;
+            Ok(())
+        }
+
+        /// Forgets a person and all that is theirs. What refers to their account
+        /// goes with it; what does not is named here.
+        async fn forget(&mut self, user: UserId, email_folded: &str) -> Result<(), DbError> {
+            let (named, theirs) = (format!("%{user}%"), format!("{user}:%"));
+            let (nobody, user) = (pseudonym()?, DbUid(user.0));
+            // Before all that is shared with others: it may take long.
+            let stored = chats::table.filter(chats::user_id.eq(user));
+            diesel::delete(stored).execute(self).await?;
+            let synced = sync_items::table.filter(sync_items::user_id.eq(user));
+            diesel::delete(synced).execute(self).await?;
+            // Before usage, as whoever books a call locks them first.
+            let counted = credit_windows::table.filter(credit_windows::user_id.eq(user));
+            let counted = diesel::delete(counted).returning(credit_windows::key);
+            let counted: Vec<String> = counted.get_results(self).await?;
+            let open = credit_reservations::window_key.eq_any(counted);
+            let open = open.or(credit_reservations::window_key.like(&theirs));
+            let open = diesel::delete(credit_reservations::table.filter(open));
+            open.execute(self).await?;
+            self.hold_usage().await?;
+            let used = diesel::update(ai_usage::table.filter(ai_usage::user_id.eq(user)));
+            used.set(ai_usage::user_id.eq(nobody)).execute(self).await?;
+            let told = audit_identities::table.filter(audit_identities::user_id.eq(user));
+            diesel::delete(told).execute(self).await?;
+            let invited = invitations::table;
+            let invited = invited.filter(invitations::email_folded.eq(email_folded));
+            diesel::delete(invited).execute(self).await?;
+            let counted = attempts::table.filter(attempts::who.like(&named));
+            diesel::delete(counted).execute(self).await?;
+            let guessed = guesses::table.filter(guesses::who.like(&named));
+            diesel::delete(guessed).execute(self).await?;
+            diesel::delete(accounts::table.find(user)).execute(self).await?;
+            Ok(())
+        }
+    }
+}
 
 /// Locks that the two databases take differently.
 trait Locks {

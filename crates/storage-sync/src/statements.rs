@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{managed_personas, plugins, sync_items};
-use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid};
+use pia_storage::{DbError, DbInstant, DbUid, connection_trait};
 use pia_sync::{Channel, ItemKey, StoredItem};
 use uuid::Uuid;
 
@@ -31,49 +31,130 @@ pub(crate) struct ReadOnlyIds {
     pub(crate) plugins: HashSet<Uuid>,
 }
 
-/// The statements of a push.
-pub(crate) trait Statements {
-    /// Loads the stored state of all named items.
-    fn stored_rows(
-        &mut self,
-        user: UserId,
-        named: &PushKeys,
-    ) -> impl Future<Output = Result<HashMap<ItemKey, StoredItem>, DbError>> + Send;
+connection_trait! {
+    /// The statements of a push.
+    pub(crate) trait Statements {
+        /// Loads the stored state of all named items.
+        async fn stored_rows(
+            &mut self,
+            user: UserId,
+            named: &PushKeys,
+        ) -> Result<HashMap<ItemKey, StoredItem>, DbError> {
+            if named.ids.is_empty() {
+                return Ok(HashMap::new());
+            }
+            let rows = sync_items::table
+                .filter(sync_items::user_id.eq(DbUid(user.0)))
+                .filter(sync_items::channel.eq_any(&named.channels))
+                .filter(sync_items::id.eq_any(&named.ids))
+                .select(StoredItemRow::as_select())
+                .load(self)
+                .await?;
+            rows.into_iter().map(stored_item).collect()
+        }
 
-    /// Loads the named items of the operator.
-    fn read_only_ids(
-        &mut self,
-        named: &PushKeys,
-    ) -> impl Future<Output = Result<ReadOnlyIds, DbError>> + Send;
+        /// Loads the named items of the operator.
+        async fn read_only_ids(&mut self, named: &PushKeys) -> Result<ReadOnlyIds, DbError> {
+            let mut fenced = ReadOnlyIds::default();
+            if !named.personas.is_empty() {
+                let some = managed_personas::table
+                    .filter(managed_personas::id.eq_any(&named.personas))
+                    .select(managed_personas::id);
+                let some = some.load::<DbUid>(self).await?;
+                fenced.personas = some.into_iter().map(|it| it.0).collect();
+            }
+            if !named.plugins.is_empty() {
+                let some = plugins::table
+                    .filter(plugins::id.eq_any(&named.plugins))
+                    .filter(plugins::deleted_at.is_null())
+                    .select(plugins::id);
+                let some = some.load::<DbUid>(self).await?;
+                fenced.plugins = some.into_iter().map(|it| it.0).collect();
+            }
+            Ok(fenced)
+        }
 
-    /// Returns the number of living items there are of each of these channels.
-    fn living(
-        &mut self,
-        user: UserId,
-        channels: &[Channel],
-    ) -> impl Future<Output = Result<HashMap<Channel, i64>, DbError>> + Send;
+        /// Returns the number of living items there are of each of these channels.
+        async fn living(
+            &mut self,
+            user: UserId,
+            channels: &[Channel],
+        ) -> Result<HashMap<Channel, i64>, DbError> {
+            let codes: Vec<i16> = channels.iter().map(|it| it.code()).collect();
+            let counts = sync_items::table
+                .filter(sync_items::user_id.eq(DbUid(user.0)))
+                .filter(sync_items::channel.eq_any(codes))
+                .filter(sync_items::deleted_at.is_null())
+                .group_by(sync_items::channel)
+                .select((sync_items::channel, count_star()))
+                .load::<(i16, i64)>(self)
+                .await?;
+            let named = |(code, count)| Some((Channel::from_code(code)?, count));
+            Ok(counts.into_iter().filter_map(named).collect())
+        }
 
-    /// Loads the stored bodies under these keys, sealed.
-    fn bodies(
-        &mut self,
-        user: UserId,
-        keys: &[ItemKey],
-    ) -> impl Future<Output = Result<HashMap<ItemKey, Vec<u8>>, DbError>> + Send;
+        /// Loads the stored bodies under these keys, sealed.
+        async fn bodies(
+            &mut self,
+            user: UserId,
+            keys: &[ItemKey],
+        ) -> Result<HashMap<ItemKey, Vec<u8>>, DbError> {
+            let ids: Vec<DbUid> = keys.iter().map(|it| DbUid(it.id)).collect();
+            let codes: Vec<i16> = Channel::ALL.iter().map(|it| it.code()).collect();
+            let rows = sync_items::table
+                .filter(sync_items::user_id.eq(DbUid(user.0)))
+                .filter(sync_items::channel.eq_any(codes))
+                .filter(sync_items::id.eq_any(ids))
+                .select((sync_items::channel, sync_items::id, sync_items::body))
+                .load::<(i16, DbUid, Option<Vec<u8>>)>(self)
+                .await?;
+            let mut bodies = HashMap::new();
+            for (code, id, body) in rows {
+                let (key, body) = (key(code, id)?, body);
+                bodies.extend(body.map(|it| (key, it)));
+            }
+            Ok(bodies)
+        }
 
-    /// Gives an item another place, and remembers what lost against it.
-    fn restamp(
-        &mut self,
-        user: UserId,
-        moved: Restamped,
-    ) -> impl Future<Output = Result<(), DbError>> + Send;
+        /// Gives an item another place, and remembers what lost against it.
+        async fn restamp(
+            &mut self,
+            user: UserId,
+            moved: Restamped,
+        ) -> Result<(), DbError> {
+            let Restamped { key, stamp, rejected_digest: loser } = moved;
+            let row = (DbUid(user.0), key.channel.code(), DbUid(key.id));
+            diesel::update(sync_items::table.find(row))
+                .set((sync_items::stamp.eq(DbInstant(stamp)), sync_items::beaten.eq(loser)))
+                .execute(self)
+                .await?;
+            Ok(())
+        }
 
-    /// Takes so many of the oldest sessions away, without a trace. Answers how
-    /// many bytes they had.
-    fn drop_oldest_sessions(
-        &mut self,
-        user: UserId,
-        how_many: i64,
-    ) -> impl Future<Output = Result<i64, DbError>> + Send;
+        /// Takes so many of the oldest sessions away, without a trace. Answers how
+        /// many bytes they had.
+        async fn drop_oldest_sessions(
+            &mut self,
+            user: UserId,
+            how_many: i64,
+        ) -> Result<i64, DbError> {
+            let sessions = sync_items::table
+                .filter(sync_items::user_id.eq(DbUid(user.0)))
+                .filter(sync_items::channel.eq(Channel::Sessions.code()));
+            let oldest = sessions
+                .filter(sync_items::deleted_at.is_null())
+                .order((sync_items::changed_at.asc(), sync_items::id.asc()))
+                .limit(how_many)
+                .select((sync_items::id, sync_items::size))
+                .load::<(DbUid, i32)>(self)
+                .await?;
+            let bytes = oldest.iter().map(|it| i64::from(it.1)).sum();
+            let oldest: Vec<DbUid> = oldest.into_iter().map(|it| it.0).collect();
+            let gone = sessions.filter(sync_items::id.eq_any(oldest));
+            diesel::delete(gone).execute(self).await?;
+            Ok(bytes)
+        }
+    }
 }
 
 /// An item that stays, in another place.
@@ -99,127 +180,6 @@ struct StoredItemRow {
     beaten: Option<Vec<u8>>,
     size: i32,
 }
-
-macro_rules! statements {
-    ($($conn:ty),*) => {$(
-        impl Statements for $conn {
-            async fn stored_rows(
-                &mut self,
-                user: UserId,
-                named: &PushKeys,
-            ) -> Result<HashMap<ItemKey, StoredItem>, DbError> {
-                if named.ids.is_empty() {
-                    return Ok(HashMap::new());
-                }
-                let rows = sync_items::table
-                    .filter(sync_items::user_id.eq(DbUid(user.0)))
-                    .filter(sync_items::channel.eq_any(&named.channels))
-                    .filter(sync_items::id.eq_any(&named.ids))
-                    .select(StoredItemRow::as_select())
-                    .load(self)
-                    .await?;
-                rows.into_iter().map(stored_item).collect()
-            }
-
-            async fn read_only_ids(&mut self, named: &PushKeys) -> Result<ReadOnlyIds, DbError> {
-                let mut fenced = ReadOnlyIds::default();
-                if !named.personas.is_empty() {
-                    let some = managed_personas::table
-                        .filter(managed_personas::id.eq_any(&named.personas))
-                        .select(managed_personas::id);
-                    let some = some.load::<DbUid>(self).await?;
-                    fenced.personas = some.into_iter().map(|it| it.0).collect();
-                }
-                if !named.plugins.is_empty() {
-                    let some = plugins::table
-                        .filter(plugins::id.eq_any(&named.plugins))
-                        .filter(plugins::deleted_at.is_null())
-                        .select(plugins::id);
-                    let some = some.load::<DbUid>(self).await?;
-                    fenced.plugins = some.into_iter().map(|it| it.0).collect();
-                }
-                Ok(fenced)
-            }
-
-            async fn living(
-                &mut self,
-                user: UserId,
-                channels: &[Channel],
-            ) -> Result<HashMap<Channel, i64>, DbError> {
-                let codes: Vec<i16> = channels.iter().map(|it| it.code()).collect();
-                let counts = sync_items::table
-                    .filter(sync_items::user_id.eq(DbUid(user.0)))
-                    .filter(sync_items::channel.eq_any(codes))
-                    .filter(sync_items::deleted_at.is_null())
-                    .group_by(sync_items::channel)
-                    .select((sync_items::channel, count_star()))
-                    .load::<(i16, i64)>(self)
-                    .await?;
-                let named = |(code, count)| Some((Channel::from_code(code)?, count));
-                Ok(counts.into_iter().filter_map(named).collect())
-            }
-
-            async fn bodies(
-                &mut self,
-                user: UserId,
-                keys: &[ItemKey],
-            ) -> Result<HashMap<ItemKey, Vec<u8>>, DbError> {
-                let ids: Vec<DbUid> = keys.iter().map(|it| DbUid(it.id)).collect();
-                let codes: Vec<i16> = Channel::ALL.iter().map(|it| it.code()).collect();
-                let rows = sync_items::table
-                    .filter(sync_items::user_id.eq(DbUid(user.0)))
-                    .filter(sync_items::channel.eq_any(codes))
-                    .filter(sync_items::id.eq_any(ids))
-                    .select((sync_items::channel, sync_items::id, sync_items::body))
-                    .load::<(i16, DbUid, Option<Vec<u8>>)>(self)
-                    .await?;
-                let mut bodies = HashMap::new();
-                for (code, id, body) in rows {
-                    let (key, body) = (key(code, id)?, body);
-                    bodies.extend(body.map(|it| (key, it)));
-                }
-                Ok(bodies)
-            }
-
-            async fn restamp(
-                &mut self,
-                user: UserId,
-                Restamped { key, stamp, rejected_digest: loser }: Restamped,
-            ) -> Result<(), DbError> {
-                let row = (DbUid(user.0), key.channel.code(), DbUid(key.id));
-                diesel::update(sync_items::table.find(row))
-                    .set((sync_items::stamp.eq(DbInstant(stamp)), sync_items::beaten.eq(loser)))
-                    .execute(self)
-                    .await?;
-                Ok(())
-            }
-
-            async fn drop_oldest_sessions(
-                &mut self,
-                user: UserId,
-                how_many: i64,
-            ) -> Result<i64, DbError> {
-                let sessions = sync_items::table
-                    .filter(sync_items::user_id.eq(DbUid(user.0)))
-                    .filter(sync_items::channel.eq(Channel::Sessions.code()));
-                let oldest = sessions
-                    .filter(sync_items::deleted_at.is_null())
-                    .order((sync_items::changed_at.asc(), sync_items::id.asc()))
-                    .limit(how_many)
-                    .select((sync_items::id, sync_items::size))
-                    .load::<(DbUid, i32)>(self)
-                    .await?;
-                let bytes = oldest.iter().map(|it| i64::from(it.1)).sum();
-                let oldest: Vec<DbUid> = oldest.into_iter().map(|it| it.0).collect();
-                let gone = sessions.filter(sync_items::id.eq_any(oldest));
-                diesel::delete(gone).execute(self).await?;
-                Ok(bytes)
-            }
-        }
-    )*};
-}
-
-statements!(AsyncSqlite, AsyncPostgres);
 
 fn stored_item(row: StoredItemRow) -> Result<(ItemKey, StoredItem), DbError> {
     let kept = StoredItem {

@@ -19,24 +19,38 @@ pub use identity::{AuditIdentity, AuditPart};
 pub use rows::EffectRows;
 pub use stored_email::StoredEmail;
 
-/// A connection that can write what goes with a change.
-pub trait WriteEffects {
-    /// Writes all of it: on PostgreSQL as one statement, after one for each
-    /// user whom a letter goes to. Call it inside [`in_tx!`](crate::in_tx),
-    /// with the database that the connection is to: it knows what to seal
-    /// with, and whether there is anyone to send mail.
-    fn write_effects(
-        &mut self,
-        db: &Database,
-        effects: &SideEffects,
-    ) -> impl Future<Output = Result<(), DbError>> + Send;
+crate::connection_trait! {
+    /// A connection that can write what goes with a change.
+    pub trait WriteEffects {
+        /// Writes all of it: on PostgreSQL as one statement, after one for each
+        /// user whom a letter goes to. Call it inside [`in_tx!`](crate::in_tx),
+        /// with the database that the connection is to: it knows what to seal
+        /// with, and whether there is anyone to send mail.
+        async fn write_effects(
+            &mut self,
+            db: &Database,
+            effects: &SideEffects,
+        ) -> Result<(), DbError> {
+            let rows = self.effect_rows(db, effects).await?;
+            Ok(self.write_rows(rows).await?)
+        }
 
-    /// Returns the rows of side effects, to be written with something else.
-    fn effect_rows(
-        &mut self,
-        db: &Database,
-        effects: &SideEffects,
-    ) -> impl Future<Output = Result<EffectRows, DbError>> + Send;
+        /// Returns the rows of side effects, to be written with something else.
+        async fn effect_rows(
+            &mut self,
+            db: &Database,
+            effects: &SideEffects,
+        ) -> Result<EffectRows, DbError> {
+            let mut addresses = HashMap::new();
+            for mail in effects.mail.iter().filter(|_| db.sends_mail()) {
+                let Recipient::User(user) = mail.to else { continue };
+                let address = accounts::table.find(DbUid(user.0)).select(accounts::email);
+                let address = address.first::<String>(self).await.optional()?;
+                addresses.extend(address.map(|it| (user, it)));
+            }
+            EffectRows::new_rows(db, effects, &addresses)
+        }
+    }
 }
 
 /// A connection that rows can be written on.
@@ -57,37 +71,3 @@ impl WriteRows for AsyncPostgres {
         writes.write(self).await
     }
 }
-
-/// A function generic over connections would have to name the type of every
-/// query in its bounds, so the one body is compiled twice, as in `on_conn!`.
-macro_rules! write_effects {
-    ($($conn:ty),*) => {$(
-        impl WriteEffects for $conn {
-            async fn write_effects(
-                &mut self,
-                db: &Database,
-                effects: &SideEffects,
-            ) -> Result<(), DbError> {
-                let rows = self.effect_rows(db, effects).await?;
-                Ok(self.write_rows(rows).await?)
-            }
-
-            async fn effect_rows(
-                &mut self,
-                db: &Database,
-                effects: &SideEffects,
-            ) -> Result<EffectRows, DbError> {
-                let mut addresses = HashMap::new();
-                for mail in effects.mail.iter().filter(|_| db.sends_mail()) {
-                    let Recipient::User(user) = mail.to else { continue };
-                    let address = accounts::table.find(DbUid(user.0)).select(accounts::email);
-                    let address = address.first::<String>(self).await.optional()?;
-                    addresses.extend(address.map(|it| (user, it)));
-                }
-                EffectRows::new_rows(db, effects, &addresses)
-            }
-        }
-    )*};
-}
-
-write_effects!(AsyncSqlite, AsyncPostgres);

@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::db::{AsyncPostgres, AsyncSqlite, DbError};
+use crate::db::DbError;
 use crate::schema::{accounts, group_settings, ledgers};
 use crate::sql_types::{DbInstant, DbUid};
 
@@ -54,42 +54,6 @@ pub fn storage_use(stored: i64, group_limit: Option<i64>, usual_limit: u64) -> S
     StorageUse { current: u64::try_from(stored).unwrap_or_default(), limit }
 }
 
-/// A connection that can take people's ledgers.
-pub trait TakeLedger {
-    /// Holds a person's ledger until the transaction ends; nothing if there is
-    /// no such account. Call it first inside [`in_tx!`](crate::in_tx): what
-    /// follows is serial for the person. Who then changes something counts
-    /// that.
-    fn hold_ledger(
-        &mut self,
-        user: UserId,
-    ) -> impl Future<Output = Result<Option<Ledger>, DbError>> + Send;
-
-    /// Holds it and counts a change, whatever becomes of it.
-    fn take_ledger(
-        &mut self,
-        user: UserId,
-    ) -> impl Future<Output = Result<Option<Ledger>, DbError>> + Send;
-
-    /// Counts a change and the bytes by which it made more, and puts down the
-    /// highest stamp that was given for it.
-    fn count_change(
-        &mut self,
-        user: UserId,
-        last: Timestamp,
-        growth: i64,
-    ) -> impl Future<Output = Result<(), DbError>> + Send;
-
-    /// Puts down the highest stamp that was given, and counts the bytes by
-    /// which what it is for made more.
-    fn put_stamp(
-        &mut self,
-        user: UserId,
-        last: Timestamp,
-        growth: i64,
-    ) -> impl Future<Output = Result<(), DbError>> + Send;
-}
-
 /// Sixteen random bytes that tell one life of a person's data from the next.
 pub fn fresh_epoch() -> Result<Vec<u8>, DbError> {
     let mut epoch = vec![0; 16];
@@ -123,91 +87,97 @@ macro_rules! row {
     };
 }
 
-macro_rules! take_ledger {
-    ($($conn:ty),*) => {$(
-        impl TakeLedger for $conn {
-            async fn hold_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
-                // Set to what it is, which locks it.
-                let held = diesel::update(ledgers::table.find(DbUid(user.0)))
-                    .set(ledgers::umk_version.eq(ledgers::umk_version))
-                    .returning(row!(user))
-                    .get_result::<Row>(self)
-                    .await
-                    .optional()?;
-                if let Some(row) = held {
-                    return Ok(Some(row.into()));
-                }
-                // Held, so that whoever deletes the account comes before the
-                // ledger or after it.
-                let account = diesel::update(accounts::table.find(DbUid(user.0)))
-                    .set(accounts::provider.eq(accounts::provider));
-                if account.execute(self).await? == 0 {
-                    return Ok(None);
-                }
-                // Of two who begin it at once, the second finds the first's.
-                let row = diesel::insert_into(ledgers::table)
-                    .values((
-                        ledgers::user_id.eq(DbUid(user.0)),
-                        ledgers::epoch.eq(fresh_epoch()?),
-                        ledgers::version.eq(0_i64),
-                        ledgers::last_stamp.eq(DbInstant(Timestamp::UNIX_EPOCH)),
-                        ledgers::umk_version.eq(0),
-                        ledgers::stored_bytes.eq(0),
-                    ))
-                    .on_conflict(ledgers::user_id)
-                    .do_update()
-                    .set(ledgers::umk_version.eq(ledgers::umk_version))
-                    .returning(row!(user))
-                    .get_result::<Row>(self)
-                    .await?;
-                Ok(Some(row.into()))
+crate::connection_trait! {
+    /// A connection that can take people's ledgers.
+    pub trait TakeLedger {
+        /// Holds a person's ledger until the transaction ends; nothing if there is
+        /// no such account. Call it first inside [`in_tx!`](crate::in_tx): what
+        /// follows is serial for the person. Who then changes something counts
+        /// that.
+        async fn hold_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
+            // Set to what it is, which locks it.
+            let held = diesel::update(ledgers::table.find(DbUid(user.0)))
+                .set(ledgers::umk_version.eq(ledgers::umk_version))
+                .returning(row!(user))
+                .get_result::<Row>(self)
+                .await
+                .optional()?;
+            if let Some(row) = held {
+                return Ok(Some(row.into()));
             }
-
-            async fn take_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
-                let ledger = self.hold_ledger(user).await?;
-                if let Some(ledger) = &ledger {
-                    self.count_change(user, ledger.last_stamp, 0).await?;
-                }
-                Ok(ledger)
+            // Held, so that whoever deletes the account comes before the
+            // ledger or after it.
+            let account = diesel::update(accounts::table.find(DbUid(user.0)))
+                .set(accounts::provider.eq(accounts::provider));
+            if account.execute(self).await? == 0 {
+                return Ok(None);
             }
-
-            async fn count_change(
-                &mut self,
-                user: UserId,
-                last: Timestamp,
-                growth: i64,
-            ) -> Result<(), DbError> {
-                diesel::update(ledgers::table.find(DbUid(user.0)))
-                    .set((
-                        ledgers::version.eq(ledgers::version + 1),
-                        ledgers::last_stamp.eq(DbInstant(last)),
-                        ledgers::stored_bytes.eq(ledgers::stored_bytes + growth),
-                    ))
-                    .execute(self)
-                    .await?;
-                Ok(())
-            }
-
-            async fn put_stamp(
-                &mut self,
-                user: UserId,
-                last: Timestamp,
-                growth: i64,
-            ) -> Result<(), DbError> {
-                diesel::update(ledgers::table.find(DbUid(user.0)))
-                    .set((
-                        ledgers::last_stamp.eq(DbInstant(last)),
-                        ledgers::stored_bytes.eq(ledgers::stored_bytes + growth),
-                    ))
-                    .execute(self)
-                    .await?;
-                Ok(())
-            }
+            // Of two who begin it at once, the second finds the first's.
+            let row = diesel::insert_into(ledgers::table)
+                .values((
+                    ledgers::user_id.eq(DbUid(user.0)),
+                    ledgers::epoch.eq(fresh_epoch()?),
+                    ledgers::version.eq(0_i64),
+                    ledgers::last_stamp.eq(DbInstant(Timestamp::UNIX_EPOCH)),
+                    ledgers::umk_version.eq(0),
+                    ledgers::stored_bytes.eq(0),
+                ))
+                .on_conflict(ledgers::user_id)
+                .do_update()
+                .set(ledgers::umk_version.eq(ledgers::umk_version))
+                .returning(row!(user))
+                .get_result::<Row>(self)
+                .await?;
+            Ok(Some(row.into()))
         }
-    )*};
-}
 
-take_ledger!(AsyncSqlite, AsyncPostgres);
+        /// Holds it and counts a change, whatever becomes of it.
+        async fn take_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
+            let ledger = self.hold_ledger(user).await?;
+            if let Some(ledger) = &ledger {
+                self.count_change(user, ledger.last_stamp, 0).await?;
+            }
+            Ok(ledger)
+        }
+
+        /// Counts a change and the bytes by which it made more, and puts down the
+        /// highest stamp that was given for it.
+        async fn count_change(
+            &mut self,
+            user: UserId,
+            last: Timestamp,
+            growth: i64,
+        ) -> Result<(), DbError> {
+            diesel::update(ledgers::table.find(DbUid(user.0)))
+                .set((
+                    ledgers::version.eq(ledgers::version + 1),
+                    ledgers::last_stamp.eq(DbInstant(last)),
+                    ledgers::stored_bytes.eq(ledgers::stored_bytes + growth),
+                ))
+                .execute(self)
+                .await?;
+            Ok(())
+        }
+
+        /// Puts down the highest stamp that was given, and counts the bytes by
+        /// which what it is for made more.
+        async fn put_stamp(
+            &mut self,
+            user: UserId,
+            last: Timestamp,
+            growth: i64,
+        ) -> Result<(), DbError> {
+            diesel::update(ledgers::table.find(DbUid(user.0)))
+                .set((
+                    ledgers::last_stamp.eq(DbInstant(last)),
+                    ledgers::stored_bytes.eq(ledgers::stored_bytes + growth),
+                ))
+                .execute(self)
+                .await?;
+            Ok(())
+        }
+    }
+}
 
 impl From<Row> for Ledger {
     fn from(row: Row) -> Self {

@@ -68,3 +68,40 @@ macro_rules! prepared_by_text {
         }
     )+};
 }
+
+/// Declares a trait of methods of a connection, and implements it for those of
+/// both backends.
+///
+/// A function generic over connections would have to name the type of every
+/// query in its bounds, so each body is compiled twice, as in [`on_conn!`].
+///
+/// [`on_conn!`]: crate::on_conn
+#[macro_export]
+macro_rules! connection_trait {
+    (
+        $(#[$trait_meta:meta])*
+        $vis:vis trait $name:ident $(: $super:ident)? {
+            $(
+                $(#[$meta:meta])*
+                async fn $method:ident(&mut $self:ident $(, $arg:ident: $type:ty)* $(,)?) -> $ret:ty
+                $body:block
+            )+
+        }
+    ) => {
+        $(#[$trait_meta])*
+        $vis trait $name $(: $super)? {
+            $(
+                $(#[$meta])*
+                fn $method(&mut self $(, $arg: $type)*) -> impl Future<Output = $ret> + Send;
+            )+
+        }
+
+        impl $name for $crate::AsyncSqlite {
+            $(async fn $method(&mut $self $(, $arg: $type)*) -> $ret $body)+
+        }
+
+        impl $name for $crate::AsyncPostgres {
+            $(async fn $method(&mut $self $(, $arg: $type)*) -> $ret $body)+
+        }
+    };
+}
