@@ -20,6 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const SHARED: &[(&str, &str)] = &[
     ("pia-storage-", "pia-storage"),
     ("pia-http", "pia-web"),
+    ("pia-server", "pia-settings"),
     ("pia-console", "pia-web"),
     ("pia-uplink", "pia-web"),
 ];

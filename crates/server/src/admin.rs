@@ -19,10 +19,10 @@ use pia_storage::StartupError;
 use pia_storage_identity::{SqlAccounts, SqlApiKeys, SqlInvitations, SqlRoles};
 
 use crate::compose::{fold_addresses, master_keys};
-use crate::config::{AdminCommand, AdminConfig};
 use crate::licence::{LicenceFile, LicenceSeats};
 use credits::CreditServices;
 use groups::GroupServices;
+use pia_settings::{AdminCommand, AdminConfig};
 
 const DAY: Duration = Duration::from_hours(24);
 /// Said of a role that is given to whoever may not own the address.

@@ -37,11 +37,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::checkpoints;
-use crate::config::LiveConfig;
 use crate::free_group::FreeGroup;
 use crate::housekeeping::Housekeeping;
 use crate::pulse;
 use infrastructure::Infrastructure;
+use pia_settings::LiveConfig;
 use use_cases::UseCases;
 
 pub use ai::AiFactory;

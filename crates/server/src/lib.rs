@@ -4,7 +4,6 @@ mod admin;
 mod bridges;
 mod checkpoints;
 mod compose;
-mod config;
 mod free_group;
 mod housekeeping;
 mod licence;
@@ -20,14 +19,6 @@ mod tls;
 
 pub use admin::{AdminError, administer};
 pub use compose::{AiFactory, App, Background, ComposeError, compose};
-pub use config::{
-    AdminCommand, AdminConfig, Ai, ApiKeyCommand, Audit, BaseUrl, Code, Command, Config,
-    CreditsCommand, DatabaseConfig, Effect, Encryption, Environment, Faults, GroupCommand, Jwt,
-    License, ListedEntries, LiveConfig, LocalAuth, LogFormat, Logging, MetricsConfig,
-    MigrationConfig, MigrationTargets, Notice, OAuth, OpenApi, PasswordHashing, RateLimits,
-    ServerConfig, SettingChanges, SettingError, SetupConfig, Smtp, Sources, SyncConfig, TlsFiles,
-    TokenUsage, USAGE, Watch, watch,
-};
 pub use licence::{LicenceFile, LicenceSeats};
 pub use process::{Failure, run};
 pub use serve::{Listen, Server};

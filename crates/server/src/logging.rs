@@ -6,7 +6,7 @@ use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Registry, fmt};
 
-use crate::config::{LogFormat, Logging};
+use pia_settings::{LogFormat, Logging};
 
 /// Changes what is logged while the server runs.
 pub(crate) struct LogLevel(reload::Handle<EnvFilter, Registry>);

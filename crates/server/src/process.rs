@@ -12,11 +12,11 @@ use pia_web::TrustedProxies;
 
 use crate::admin::{AdminError, administer};
 use crate::compose::{ComposeError, compose};
-use crate::config::{AdminCommand, Command, Config, Faults, LiveConfig, Sources, USAGE, watch};
 use crate::logging::{self, LogLevel};
 use crate::serve::{Listen, Server};
 use crate::shutdown;
 use crate::tls::{self, CertificateError};
+use pia_settings::{AdminCommand, Command, Config, Faults, LiveConfig, Sources, USAGE, watch};
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -141,7 +141,7 @@ fn follow(
     live: Arc<LiveConfig>,
     sources: Sources,
     level: LogLevel,
-) -> Result<crate::config::Watch, Failure> {
+) -> Result<pia_settings::Watch, Failure> {
     live.on_change(move |config| level.set(&config.logging.level));
     let files = sources.files();
     // What is wrong with new settings is logged there.

@@ -6,7 +6,7 @@ use rustls::ServerConfig;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::config::TlsFiles;
+use pia_settings::TlsFiles;
 
 /// Reasons why the certificate cannot be shown.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 use pia_identity::{ApiKeyAdmin, ApiKeyEntry, RemoveApiKeyError, Roles};
 
 use super::{AdminError, line};
-use crate::config::ApiKeyCommand;
+use pia_settings::ApiKeyCommand;
 
 /// Does it, and answers what is to be told of it.
 pub(super) async fn run(

@@ -10,7 +10,7 @@ use pia_storage_assistant::SqlCreditStore;
 
 use super::groups::GroupServices;
 use super::{AdminError, line};
-use crate::config::CreditsCommand;
+use pia_settings::CreditsCommand;
 
 /// Services that administer budgets, without a server around them.
 pub(super) struct CreditServices {

@@ -12,7 +12,7 @@ use pia_storage::Database;
 
 use super::{AdminError, line};
 use crate::compose::GroupPolicy;
-use crate::config::{GroupCommand, ListedEntries};
+use pia_settings::{GroupCommand, ListedEntries};
 
 /// Services that administer groups, without a server around them.
 pub(super) struct GroupServices {

@@ -8,8 +8,8 @@ use pia_storage::Database;
 use pia_storage_identity::{SqlFirstAdmin, SqlInvitations};
 
 use super::identity::Identity;
-use crate::config::LiveConfig;
 use crate::setup::Setup;
+use pia_settings::LiveConfig;
 
 /// The use cases by which people come to the server.
 pub(super) struct Administration {

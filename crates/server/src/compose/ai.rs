@@ -16,7 +16,7 @@ use pia_web::Metrics;
 use tokio_util::sync::CancellationToken;
 
 use super::ComposeError;
-use crate::config::{Config, LiveConfig};
+use pia_settings::{Config, LiveConfig};
 
 /// Makes the AI use cases of one worker, with connections of its own.
 #[derive(Clone)]

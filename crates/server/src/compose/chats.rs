@@ -8,7 +8,7 @@ use pia_storage::Database;
 use pia_storage_chats::SqlChats;
 use pia_sync::Chats;
 
-use crate::config::LiveConfig;
+use pia_settings::LiveConfig;
 
 pub(super) fn compose(
     config: &LiveConfig,

@@ -21,8 +21,8 @@ use pia_storage_identity::{
 use super::ComposeError;
 use super::letters::EmailServices;
 use crate::bridges::SealedSecrets;
-use crate::config::LiveConfig;
 use crate::licence::{LicenceFile, LicenceSeats};
+use pia_settings::LiveConfig;
 
 /// Identity's use cases over their adapters.
 pub(super) struct Identity {

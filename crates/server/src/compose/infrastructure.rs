@@ -13,9 +13,9 @@ use pia_sync::StampGaps;
 use pia_upstream::Tls;
 
 use super::ComposeError;
-use crate::config::{Encryption, LiveConfig};
 use crate::licence::LicenceFile;
 use crate::setup::{Administrators, Setup};
+use pia_settings::{Encryption, LiveConfig};
 
 /// Infrastructure that everything else is built on.
 pub(super) struct Infrastructure {

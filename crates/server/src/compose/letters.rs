@@ -10,7 +10,7 @@ use pia_kernel::{Clock, LiveSetting};
 use pia_storage::Database;
 use pia_storage_identity::{SqlEmailTokens, SqlPasswords};
 
-use crate::config::LiveConfig;
+use pia_settings::LiveConfig;
 
 /// Use cases of emails with links.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use pia_storage::Database;
 use pia_storage_lifecycle::{SqlAuditLog, SqlEraser, SqlPersonalData};
 
 use super::identity::Identity;
-use crate::config::LiveConfig;
+use pia_settings::LiveConfig;
 
 /// Export and erasure across all domains and tables.
 pub(super) struct Lifecycle {

@@ -10,8 +10,8 @@ use pia_web::Metrics;
 use tokio_util::task::TaskTracker;
 
 use super::infrastructure::Infrastructure;
-use crate::config::LiveConfig;
 use crate::outbox_worker::OutboxWorker;
+use pia_settings::LiveConfig;
 
 /// Returns the worker that delivers the outbox, once it is run.
 pub(super) fn rounds(

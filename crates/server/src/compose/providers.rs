@@ -11,8 +11,8 @@ use pia_upstream::Tls;
 
 use super::ComposeError;
 use super::identity::Identity;
-use crate::config::LiveConfig;
 use crate::licence::{LicenceFile, LicenceSeats};
+use pia_settings::LiveConfig;
 
 /// Path that providers redirect browsers to, below the server's own address.
 const CALLBACK: &str = "/auth/callback";

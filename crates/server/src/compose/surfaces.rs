@@ -13,8 +13,8 @@ use pia_web::{Budgets, ConcurrencyLimiter, Gates, RouteTable, Runner};
 use super::infrastructure::Infrastructure;
 use super::use_cases::UseCases;
 use crate::bridges::PageAccounts;
-use crate::config::LiveConfig;
 use crate::readiness::FileChecks;
+use pia_settings::LiveConfig;
 
 /// Builds the services of the JSON API.
 pub(super) fn api(

@@ -10,7 +10,7 @@ use pia_storage::Database;
 use pia_storage_sync::{SqlSyncAdminStore, SqlSyncReader, SqlSyncStore};
 use pia_sync::{PendingDevices, PullService, PushService, StampGaps, Support, SyncReader};
 
-use crate::config::LiveConfig;
+use pia_settings::LiveConfig;
 
 /// Synchronisation's use cases over their adapters.
 pub(super) struct Syncing {

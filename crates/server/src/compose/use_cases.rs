@@ -15,8 +15,8 @@ use super::lifecycle::Lifecycle;
 use super::sync::Syncing;
 use super::{chats, passkeys, providers};
 use crate::bridges::WaitingDevices;
-use crate::config::LiveConfig;
 use crate::housekeeping::MaintenanceTask;
+use pia_settings::LiveConfig;
 
 /// A chore of what knows by itself what is old.
 macro_rules! sweep {

@@ -11,9 +11,8 @@ use diesel::sql_types::BigInt;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Edition, SigningKey, Terms};
-use pia_server::{
-    AdminError, Command, Config, Listen, LiveConfig, Server, Sources, administer, compose,
-};
+use pia_server::{AdminError, Listen, Server, administer, compose};
+use pia_settings::{Command, Config, LiveConfig, Sources};
 use pia_storage::{Database, DbError, on_conn};
 use pia_testkit::databases::TestDatabase;
 use pia_web::TrustedProxies;

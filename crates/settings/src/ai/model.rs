@@ -10,10 +10,10 @@ use super::kind;
 use super::price::Prices;
 use super::sampling::unsupported;
 use super::upstream_tool::upstream_tools;
-use crate::config::base_url::BaseUrl;
-use crate::config::fault::{Code, Reason};
-use crate::config::section::Section;
-use crate::config::snapshot::Effect;
+use crate::base_url::BaseUrl;
+use crate::fault::{Code, Reason};
+use crate::section::Section;
+use crate::snapshot::Effect;
 
 /// The version of Azure's API that is asked for if nobody says: the last one
 /// of those with dates that is not a preview.

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use pia_assistant::Mode;
 
 use super::*;
+use crate::config::SECTIONS;
 
-const HANDBOOK: &str = include_str!("../../../../../docs/OPERATING.md");
+const HANDBOOK: &str = include_str!("../../../../docs/OPERATING.md");
 
 /// Returns an operator for whom every setting exists: with an entry of the
 /// catalogue.
@@ -96,7 +97,7 @@ fn every_section_is_known_by_its_name() {
 
 #[test]
 fn every_example_of_a_model_can_be_used_as_it_stands() {
-    let handbook = include_str!("../../../../../docs/AI.md");
+    let handbook = include_str!("../../../../docs/AI.md");
     let examples: Vec<_> = handbook.split("```json").skip(1).collect();
 
     assert!(examples.len() >= 9);

@@ -10,7 +10,8 @@ use super::environment::Environment;
 use super::fault::{Faults, Reason, SettingError};
 use super::layers::Layer;
 use super::section::{Layered, Outcome, Section};
-use super::{AdminConfig, Config, MigrationConfig, SECTIONS, unknown};
+use crate::config::SECTIONS;
+use crate::{AdminConfig, Config, MigrationConfig, unknown};
 
 /// Variables that name the environment, the first that is set.
 const ENVIRONMENT: [&str; 3] = ["PIA_ENVIRONMENT", "ASPNETCORE_ENVIRONMENT", "DOTNET_ENVIRONMENT"];

@@ -5,11 +5,11 @@ use pia_assistant::{Protection, ProviderType, SearchDepth, SearchProvider, Targe
 use super::identifier::EntryId;
 use super::kind::Kind;
 use super::model::Model;
-use crate::config::base_url::BaseUrl;
-use crate::config::fault::Reason;
-use crate::config::section::Section;
-use crate::config::setting::{Setting, choice};
-use crate::config::snapshot::Effect;
+use crate::base_url::BaseUrl;
+use crate::fault::Reason;
+use crate::section::Section;
+use crate::setting::{Setting, choice};
+use crate::snapshot::Effect;
 
 /// Base URL of Linkup.
 const LINKUP: &str = "https://api.linkup.so/v1";

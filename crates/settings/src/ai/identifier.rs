@@ -3,8 +3,8 @@
 use pia_assistant::DEFAULT_MODEL;
 use pia_kernel::Secret;
 
-use crate::config::fault::Reason;
-use crate::config::setting::Setting;
+use crate::fault::Reason;
+use crate::setting::Setting;
 
 /// As long as an id may be: it stands in lists, logs and the database.
 const MAX_ID_CHARS: usize = 100;

@@ -3,10 +3,10 @@
 use pia_assistant::UpstreamTool;
 
 use super::price::Price;
-use crate::config::fault::Reason;
-use crate::config::section::Section;
-use crate::config::setting::Setting;
-use crate::config::snapshot::Effect;
+use crate::fault::Reason;
+use crate::section::Section;
+use crate::setting::Setting;
+use crate::snapshot::Effect;
 
 const UPSTREAM_TOOLS: &str = "UpstreamTools";
 const MAX_TYPE_BYTES: usize = 64;

@@ -1,94 +1,21 @@
-//! The settings: their sections, defaults and layers.
-
-mod admin_command;
-mod api_key_command;
-mod command;
-mod credits_command;
-mod environment;
-mod group_command;
-mod group_setting;
-mod sources;
-
-mod ai;
-mod audit;
-mod database;
-mod encryption;
-mod free_tier;
-mod jwt;
-mod license;
-mod local_auth;
-mod logging;
-mod metrics;
-mod oauth;
-mod open_api;
-mod password_hashing;
-mod rate_limits;
-mod server;
-mod setup;
-mod smtp;
-mod sync;
-mod token_usage;
-
-mod live;
-mod watch;
-
-mod fault;
-mod notice;
-
-mod field;
-mod layers;
-mod section;
-mod snapshot;
-mod unknown;
-
-mod base_url;
-mod byte_size;
-mod known_secrets;
-mod setting;
-mod span;
+//! All settings of a process, by what it does.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fault::Reason;
 use pia_assistant::FreeTier;
-use section::{Outcome, Section};
-use snapshot::Snapshot;
 
-pub use admin_command::AdminCommand;
-pub use ai::{Ai, ListedEntries};
-pub use api_key_command::ApiKeyCommand;
-pub use audit::Audit;
-pub use base_url::BaseUrl;
-pub use command::{Command, USAGE};
-pub use credits_command::CreditsCommand;
-pub use database::{DatabaseConfig, MigrationTargets};
-pub use encryption::Encryption;
-pub use environment::Environment;
-pub use fault::{Code, Faults, SettingError};
-pub use group_command::GroupCommand;
-pub use jwt::Jwt;
-pub use license::License;
-pub use live::{LiveConfig, SettingChanges};
-pub use local_auth::LocalAuth;
-pub use logging::{LogFormat, Logging};
-pub use metrics::MetricsConfig;
-pub use notice::Notice;
-pub use oauth::OAuth;
-pub use open_api::OpenApi;
-pub use password_hashing::PasswordHashing;
-pub use rate_limits::RateLimits;
-pub use server::{ServerConfig, TlsFiles};
-pub use setup::SetupConfig;
-pub use smtp::Smtp;
-pub use snapshot::Effect;
-pub use sources::Sources;
-pub use sync::SyncConfig;
-pub use token_usage::TokenUsage;
-pub use watch::{Watch, watch};
+use crate::fault::Reason;
+use crate::section::{Outcome, Section};
+use crate::snapshot::Snapshot;
+use crate::{
+    Ai, Audit, DatabaseConfig, Encryption, Environment, Jwt, License, ListedEntries, LocalAuth,
+    Logging, MetricsConfig, MigrationTargets, Notice, OAuth, OpenApi, PasswordHashing, RateLimits,
+    ServerConfig, SetupConfig, Smtp, SyncConfig, TokenUsage, free_tier,
+};
 
 /// The sections there are.
-const SECTIONS: [&str; 19] = [
+pub(crate) const SECTIONS: [&str; 19] = [
     "Ai",
     "Audit",
     "Database",
@@ -157,7 +84,7 @@ pub struct Config {
     pub free_tier: FreeTier,
     /// Notices for the operator, each worth a warning in the log.
     pub notices: Vec<Notice>,
-    snapshot: Arc<Snapshot>,
+    pub(crate) snapshot: Arc<Snapshot>,
 }
 
 /// Configuration of a migration of the database.
@@ -190,7 +117,7 @@ pub struct AdminConfig {
 
 impl Config {
     /// Reads all sections before any is missed, so that every fault is found.
-    fn from_section(all: &mut Section<'_>) -> Option<Self> {
+    pub(crate) fn from_section(all: &mut Section<'_>) -> Option<Self> {
         let server = ServerConfig::from_section(&mut all.section("Server"));
         let database = DatabaseConfig::from_section(&mut all.section("Database"));
         let jwt = Jwt::from_section(&mut all.section("Jwt"));
@@ -256,13 +183,13 @@ impl Config {
         }
     }
 
-    fn with(self, outcome: Outcome) -> Self {
+    pub(crate) fn with(self, outcome: Outcome) -> Self {
         Self { notices: outcome.notices, snapshot: Arc::new(outcome.snapshot), ..self }
     }
 }
 
 impl MigrationConfig {
-    fn from_section(all: &mut Section<'_>) -> Option<Self> {
+    pub(crate) fn from_section(all: &mut Section<'_>) -> Option<Self> {
         let database = MigrationTargets::from_section(&mut all.section("Database"));
         let logging = Logging::from_section(&mut all.section("Logging"));
         Some(Self { database: database?, logging, notices: Vec::new() })
@@ -270,7 +197,7 @@ impl MigrationConfig {
 }
 
 impl AdminConfig {
-    fn from_section(all: &mut Section<'_>) -> Option<Self> {
+    pub(crate) fn from_section(all: &mut Section<'_>) -> Option<Self> {
         let database = DatabaseConfig::from_section(&mut all.section("Database"));
         let encryption = Encryption::from_section(&mut all.section("Encryption"));
         let license = License::from_section(&mut all.section("License"));
@@ -281,6 +208,3 @@ impl AdminConfig {
         Some(Self { database, encryption, license, server: server?, smtp, catalogue })
     }
 }
-
-#[cfg(test)]
-mod tests;

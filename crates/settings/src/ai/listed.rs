@@ -2,8 +2,8 @@
 
 use super::identifier::EntryId;
 use super::kind::Kind;
-use crate::config::section::Section;
-use crate::config::setting::Setting;
+use crate::section::Section;
+use crate::setting::Setting;
 
 /// The ids of the catalogue, whatever else is wrong with its entries.
 #[derive(Debug, Clone, Default)]
@@ -15,7 +15,7 @@ pub struct ListedEntries {
 impl ListedEntries {
     /// Those of `Ai:Providers`, from 0 on without a gap, as a server reads
     /// them. Nothing is asked for, and so nothing is missed.
-    pub(in crate::config) fn from_section(from: &Section<'_>) -> Self {
+    pub(crate) fn from_section(from: &Section<'_>) -> Self {
         let (mut listed, names) = (Self::default(), from.names());
         for number in (0..names.len()).map(|it| it.to_string()) {
             if !names.contains(&number.as_str()) {
@@ -35,7 +35,7 @@ impl ListedEntries {
 
     /// Returns the reason why no model answers by this id, in any case; nothing
     /// where one may.
-    pub(crate) fn fault(&self, id: &str) -> Option<&'static str> {
+    pub fn fault(&self, id: &str) -> Option<&'static str> {
         let is_in = |listed: &[String]| listed.iter().any(|it| it.eq_ignore_ascii_case(id));
         if is_in(&self.models) {
             None

@@ -2,10 +2,10 @@
 
 use pia_assistant::{Micros, Rates};
 
-use crate::config::fault::Reason;
-use crate::config::section::Section;
-use crate::config::setting::Setting;
-use crate::config::snapshot::Effect;
+use crate::fault::Reason;
+use crate::section::Section;
+use crate::setting::Setting;
+use crate::snapshot::Effect;
 
 const SECTION: &str = "CreditRates";
 const INPUT: &str = "InputPerMillion";

@@ -9,9 +9,9 @@ use super::entry::Entry;
 use super::identifier::EntryId;
 use super::kind::Kind;
 use super::model::Model;
-use crate::config::fault::Reason;
-use crate::config::section::Section;
-use crate::config::setting::Setting;
+use crate::fault::Reason;
+use crate::section::Section;
+use crate::setting::Setting;
 
 /// The entries there are.
 pub(super) struct Providers {

@@ -2,8 +2,8 @@
 
 use pia_assistant::{ProviderType, ReasoningEffort};
 
-use crate::config::fault::Reason;
-use crate::config::setting::{Setting, choice};
+use crate::fault::Reason;
+use crate::setting::{Setting, choice};
 
 /// The type of what searches the web.
 const LINKUP: &str = "Linkup";

@@ -1,0 +1,85 @@
+//! The settings of the server: their sections, defaults and layers.
+
+mod admin_command;
+mod api_key_command;
+mod command;
+mod config;
+mod credits_command;
+mod environment;
+mod group_command;
+mod group_setting;
+mod sources;
+
+mod ai;
+mod audit;
+mod database;
+mod encryption;
+mod free_tier;
+mod jwt;
+mod license;
+mod local_auth;
+mod logging;
+mod metrics;
+mod oauth;
+mod open_api;
+mod password_hashing;
+mod rate_limits;
+mod server;
+mod setup;
+mod smtp;
+mod sync;
+mod token_usage;
+
+mod live;
+mod watch;
+
+mod fault;
+mod notice;
+
+mod field;
+mod layers;
+mod section;
+mod snapshot;
+mod unknown;
+
+mod base_url;
+mod byte_size;
+mod known_secrets;
+mod setting;
+mod span;
+
+pub use admin_command::AdminCommand;
+pub use ai::{Ai, ListedEntries};
+pub use api_key_command::ApiKeyCommand;
+pub use audit::Audit;
+pub use base_url::BaseUrl;
+pub use command::{Command, USAGE};
+pub use config::{AdminConfig, Config, MigrationConfig};
+pub use credits_command::CreditsCommand;
+pub use database::{DatabaseConfig, MigrationTargets};
+pub use encryption::Encryption;
+pub use environment::Environment;
+pub use fault::{Code, Faults, SettingError};
+pub use group_command::GroupCommand;
+pub use jwt::Jwt;
+pub use license::License;
+pub use live::{LiveConfig, SettingChanges};
+pub use local_auth::LocalAuth;
+pub use logging::{LogFormat, Logging};
+pub use metrics::MetricsConfig;
+pub use notice::Notice;
+pub use oauth::OAuth;
+pub use open_api::OpenApi;
+pub use password_hashing::PasswordHashing;
+pub use rate_limits::RateLimits;
+pub use server::{ServerConfig, TlsFiles};
+pub use setup::SetupConfig;
+pub use smtp::Smtp;
+pub use snapshot::Effect;
+pub use sources::Sources;
+pub use sync::SyncConfig;
+pub use token_usage::TokenUsage;
+pub use watch::{Watch, watch};
+
+#[cfg(test)]
+mod tests;
