@@ -3,6 +3,7 @@
 
 mod devices;
 mod recovery;
+mod use_cases;
 
 mod activation;
 mod approval;
@@ -39,4 +40,5 @@ pub use recovery::{FindCopyError, Recovery};
 pub use recovery_copy::{RecoveryCopy, RecoveryForm, StoreCopyError};
 pub use registration::{DeviceForm, RegisterDeviceError, RegisteredDevice};
 pub use revocation::RevokeDeviceError;
+pub use use_cases::E2ee;
 pub use violation::Violation;

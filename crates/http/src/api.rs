@@ -3,12 +3,8 @@
 use std::sync::Arc;
 
 use pia_assistant::Credits;
-use pia_e2ee::{Devices, Recovery};
-use pia_identity::{
-    AccountDeletion, AccountExport, Accounts, ApiKeys, AppPasswords, CallerState, PasskeySignIn,
-    Passkeys, PasswordChanges, PasswordResets, ProviderSignIn, ReauthProof, Reauthenticator,
-    Registration, SecondFactors, Sessions, SignIn, SignInHistory, Verification,
-};
+use pia_e2ee::E2ee;
+use pia_identity::{CallerState, Identity, ReauthProof};
 use pia_kernel::{LiveSetting, Reauthentication, Secret, SessionId, UserId};
 use pia_sync::Chats;
 use pia_web::{ApiError, ConcurrencyLimiter, Runner};
@@ -18,51 +14,17 @@ use crate::{BrowserRedirects, HttpError, Readiness, SyncApi};
 /// The use cases that handlers call.
 #[derive(Clone)]
 pub struct Api {
-    /// Making accounts.
-    pub registration: Registration,
-    /// Signing in.
-    pub sign_in: SignIn,
-    /// Signing in by the word of an identity provider.
-    pub provider_sign_in: ProviderSignIn,
-    /// Cookies and redirects of browsers during that.
+    /// People and their own accounts.
+    pub identity: Identity,
+    /// Cookies and redirects of browsers that sign in at identity providers.
     pub browsers: BrowserRedirects,
-    /// Staying signed in.
-    pub sessions: Sessions,
-    /// History of sign-ins.
-    pub history: SignInHistory,
-    /// Looking at and changing one's account.
-    pub accounts: Accounts,
-    /// Telling people what is kept of them.
-    pub export: AccountExport,
-    /// Forgetting them.
-    pub deletion: AccountDeletion,
-    /// Proof of ownership, where a session is not enough.
-    pub reauthenticator: Reauthenticator,
-    /// Protecting one's account with a second factor.
-    pub second_factors: SecondFactors,
-    /// Showing that one's address is one's own.
-    pub verification: Verification,
-    /// Choosing another password in the place of a forgotten one.
-    pub password_resets: PasswordResets,
-    /// Choosing another password.
-    pub passwords: PasswordChanges,
-    /// Passwords for programs that cannot ask for one.
-    pub app_passwords: AppPasswords,
-    /// Keys that scripts call with.
-    pub api_keys: ApiKeys,
-    /// Adding passkeys to one's account, and removing them.
-    pub passkeys: Passkeys,
-    /// Signing in with one.
-    pub passkey_sign_in: PasskeySignIn,
-    /// Keeping devices in step.
+    /// Synchronisation of devices.
     pub sync: SyncApi,
-    /// Storing chats.
+    /// Stored chats.
     pub chats: Chats,
-    /// Devices that hold the keys of encrypted accounts.
-    pub devices: Devices,
-    /// Coming back by the recovery code.
-    pub recovery: Recovery,
-    /// Telling people of their credits.
+    /// Keys of encrypted accounts, and the devices that hold them.
+    pub e2ee: E2ee,
+    /// Credits left to a caller.
     pub credits: Credits,
     /// Dependencies that `/ready` checks.
     pub readiness: Arc<dyn Readiness>,
@@ -93,7 +55,7 @@ impl Api {
         caller: CallerState,
         proof: Option<ReauthProof>,
     ) -> Result<(UserId, Reauthentication), ApiError> {
-        Ok((caller.user, self.reauthenticator.check(caller, proof).await?))
+        Ok((caller.user, self.identity.reauthenticator.check(caller, proof).await?))
     }
 
     /// The session that a refresh token belongs to.
@@ -101,7 +63,7 @@ impl Api {
         &self,
         token: &Secret<String>,
     ) -> Result<Option<SessionId>, ApiError> {
-        let (sessions, token) = (self.sessions.clone(), token.clone());
+        let (sessions, token) = (self.identity.sessions.clone(), token.clone());
         let find = async move { sessions.session_of(&token).await };
         self.runner.run(find).await
     }

@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use pia_kernel::{
-    ApiKeyId, AuditEntry, Clock, LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp,
-    Unavailable, UserId, utf16_len,
+    ApiKeyId, AuditEntry, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId,
+    utf16_len,
 };
 
 use crate::access_tokens::SessionRef;
 use crate::account::ApiKeyRef;
 use crate::api_key_codes;
 use crate::caller_cache::CallerCache;
-use crate::factor_proofs::{
-    FactorPorts, FactorProofs, FactorSettings, ProofError, ReauthProof, used_up,
-};
+use crate::factor_proofs::{FactorProofs, ProofError, ReauthProof, used_up};
 use crate::ports::{
     ApiKeyEntry, ApiKeyStore, FactorState, KeyScope, NewApiKey, StoreAppPassword, VerifiedProof,
 };
@@ -94,14 +92,8 @@ pub struct ApiKeys {
 
 impl ApiKeys {
     /// API keys in the given store; `standings` is told of those that end.
-    pub fn new(
-        store: Arc<dyn ApiKeyStore>,
-        ports: FactorPorts,
-        standings: CallerCache,
-        settings: LiveSetting<FactorSettings>,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        Self { store, proofs: FactorProofs { ports, settings, clock }, standings }
+    pub fn new(store: Arc<dyn ApiKeyStore>, proofs: FactorProofs, standings: CallerCache) -> Self {
+        Self { store, proofs, standings }
     }
 
     /// Makes a key for an account's owner.

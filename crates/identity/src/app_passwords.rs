@@ -4,16 +4,13 @@
 use std::sync::Arc;
 
 use pia_kernel::{
-    AppPasswordId, Clock, LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable,
-    UserId, utf16_len,
+    AppPasswordId, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId, utf16_len,
 };
 
 use crate::access_tokens::SessionRef;
 use crate::app_password_codes;
 use crate::caller_cache::CallerCache;
-use crate::factor_proofs::{
-    FactorPorts, FactorProofs, FactorSettings, ProofError, ReauthProof, used_up,
-};
+use crate::factor_proofs::{FactorProofs, ProofError, ReauthProof, used_up};
 use crate::ports::{
     AppPasswordEntry, AppPasswordStore, FactorState, NewAppPassword, StoreAppPassword,
     VerifiedProof,
@@ -82,12 +79,10 @@ impl AppPasswords {
     /// end.
     pub fn new(
         store: Arc<dyn AppPasswordStore>,
-        ports: FactorPorts,
+        proofs: FactorProofs,
         standings: CallerCache,
-        settings: LiveSetting<FactorSettings>,
-        clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { store, proofs: FactorProofs { ports, settings, clock }, standings }
+        Self { store, proofs, standings }
     }
 
     /// Makes an app password for an account's owner.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, LiveSetting, Secret, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{Secret, SideEffects, Timestamp, Unavailable, UserId};
 use ring::digest;
 
 use crate::account::Account;
-use crate::factor_proofs::{FactorAnswer, FactorPorts, FactorProofs, FactorSettings, ProofError};
+use crate::factor_proofs::{FactorAnswer, FactorProofs, ProofError};
 use crate::password_throttle::{Bucket, GuessError, PasswordThrottle};
 use crate::ports::{
     ChallengeStore, FactorState, GuessRules, NewChallenge, PasswordThrottleStore, RateLimitOutcome,
@@ -70,12 +70,10 @@ impl FactorChallenges {
     pub fn new(
         store: Arc<dyn ChallengeStore>,
         guesses: Arc<dyn PasswordThrottleStore>,
-        (ports, settings): (FactorPorts, LiveSetting<FactorSettings>),
-        clock: Arc<dyn Clock>,
+        proofs: FactorProofs,
     ) -> Self {
-        let rules = GuessRules::default();
-        let guesses = PasswordThrottle { ledger: guesses, rules, clock: Arc::clone(&clock) };
-        Self { store, guesses, proofs: FactorProofs { ports, settings, clock } }
+        let (rules, clock) = (GuessRules::default(), Arc::clone(&proofs.clock));
+        Self { store, guesses: PasswordThrottle { ledger: guesses, rules, clock }, proofs }
     }
 
     /// A token for who must show a second factor. Their password was looked at

@@ -110,10 +110,13 @@ pub(crate) fn used_up(evidence: VerifiedProof, user: UserId, at: Timestamp) -> S
 
 /// Judges proofs, and counts those that are wrong.
 #[derive(Clone)]
-pub(crate) struct FactorProofs {
-    pub(crate) ports: FactorPorts,
-    pub(crate) settings: LiveSetting<FactorSettings>,
-    pub(crate) clock: Arc<dyn Clock>,
+pub struct FactorProofs {
+    /// Ports that proofs are judged by.
+    pub ports: FactorPorts,
+    /// Lifetimes and limits.
+    pub settings: LiveSetting<FactorSettings>,
+    /// Clock of codes and lifetimes.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl FactorProofs {

@@ -16,7 +16,7 @@ use pia_kernel::{
 use crate::access_tokens::SessionRef;
 use crate::account::Account;
 use crate::factor_challenges::FactorChallenges;
-use crate::factor_proofs::{FactorPorts, FactorSettings};
+use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings};
 use crate::ports::{
     AccountStore, ChallengeStore, Credentials, Enrolled, Factor, FactorChange, FactorState,
     FactorStore, MockAccountStore, MockPasswordHasher, NewChallenge, PasswordHasher, RecoveryHash,
@@ -78,9 +78,14 @@ impl Factors {
     }
 
     pub(crate) fn challenges(self: &Arc<Self>, clock: Arc<dyn Clock>) -> FactorChallenges {
-        let settings = LiveSetting::new(FactorSettings::default());
         let (store, guesses) = (Arc::clone(self) as _, Arc::clone(self) as _);
-        FactorChallenges::new(store, guesses, (self.ports(), settings), clock)
+        FactorChallenges::new(store, guesses, self.proofs(clock))
+    }
+
+    /// Proofs by [`ports`](Self::ports), with the usual limits.
+    pub(crate) fn proofs(self: &Arc<Self>, clock: Arc<dyn Clock>) -> FactorProofs {
+        let settings = LiveSetting::new(FactorSettings::default());
+        FactorProofs { ports: self.ports(), settings, clock }
     }
 
     /// Ports where everyone's account is Ada's, and her password [`PASSWORD`].

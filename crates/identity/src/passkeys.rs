@@ -4,16 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    Clock, LiveSetting, PasskeyId, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable,
-    UserId, utf16_len,
+    PasskeyId, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId, utf16_len,
 };
 
 use crate::access_tokens::SessionRef;
 use crate::account::Account;
 use crate::caller_cache::CallerCache;
-use crate::factor_proofs::{
-    FactorPorts, FactorProofs, FactorSettings, ProofError, ReauthProof, used_up,
-};
+use crate::factor_proofs::{FactorProofs, ProofError, ReauthProof, used_up};
 use crate::passkey_options::{PasskeyOptions, hash_presented, start_ceremony};
 use crate::ports::{
     CeremonyError, Factor, FactorChange, FactorState, NewPasskey, NewPasskeyChallenge,
@@ -152,14 +149,8 @@ pub struct Passkeys {
 
 impl Passkeys {
     /// Passkeys in the given stores; `standings` is told of sessions that end.
-    pub fn new(
-        ports: PasskeyPorts,
-        factors: FactorPorts,
-        settings: LiveSetting<FactorSettings>,
-        standings: CallerCache,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        Self { ports, proofs: FactorProofs { ports: factors, settings, clock }, standings }
+    pub fn new(ports: PasskeyPorts, proofs: FactorProofs, standings: CallerCache) -> Self {
+        Self { ports, proofs, standings }
     }
 
     /// Asks for a new passkey of a user who has shown a proof; nothing is

@@ -1,17 +1,14 @@
 //! Choosing another password while one knows the one before.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{
-    Clock, LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId,
-};
+use pia_kernel::{QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
 use crate::access_tokens::SessionRef;
 use crate::account::Account;
 use crate::api_keys::revoked_with_password;
 use crate::caller_cache::CallerCache;
-use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings, ProofError};
+use crate::factor_proofs::{FactorProofs, ProofError};
 use crate::password_resets::{PasswordPorts, ended};
 use crate::password_rules;
 use crate::ports::{AppAccess, AppAccessRevoked, PasswordChange, Verdict};
@@ -58,13 +55,8 @@ pub struct PasswordChanges {
 impl PasswordChanges {
     /// Changes whose wrong proofs count as those of second factors do;
     /// `standings` is told of sessions that end.
-    pub fn new(
-        (ports, settings): (FactorPorts, LiveSetting<FactorSettings>),
-        passwords: PasswordPorts,
-        standings: CallerCache,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        Self { proofs: FactorProofs { ports, settings, clock }, passwords, standings }
+    pub fn new(proofs: FactorProofs, passwords: PasswordPorts, standings: CallerCache) -> Self {
+        Self { proofs, passwords, standings }
     }
 
     /// Puts another password in the place of the caller's own, and revokes

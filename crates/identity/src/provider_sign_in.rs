@@ -53,6 +53,10 @@ pub struct ProviderPorts {
     pub seats: Arc<dyn Seats>,
     /// Check that the licence allows new accounts.
     pub licence: Arc<dyn LicenceInForce>,
+    /// Public URL of this server.
+    pub public_url: String,
+    /// Clock of flows and codes.
+    pub clock: Arc<dyn Clock>,
 }
 
 /// Signs people in who prove elsewhere who they are.
@@ -63,21 +67,20 @@ pub struct ProviderSignIn {
     people: ProviderAccountFinder,
     codes: OneTimeCodes,
     sessions: Sessions,
-    /// Public URL of this server.
-    here: String,
+    public_url: String,
     clock: Arc<dyn Clock>,
 }
 
 impl ProviderSignIn {
     /// Sign-in that begins its sessions with `sessions` and makes accounts by
-    /// `rules`. Browsers reach this server at `here`.
+    /// `rules`.
     pub fn new(
         ports: ProviderPorts,
-        (sessions, standings): (Sessions, CallerCache),
+        sessions: Sessions,
+        standings: CallerCache,
         rules: LiveSetting<RegistrationRules>,
-        here: String,
-        clock: Arc<dyn Clock>,
     ) -> Self {
+        let clock = ports.clock;
         let people = ProviderAccountFinder {
             known: ports.known,
             accounts: Arc::clone(&ports.accounts),
@@ -94,7 +97,7 @@ impl ProviderSignIn {
             clock: Arc::clone(&clock),
         };
         let (providers, flows) = (ports.providers, ports.flows);
-        Self { providers, flows, people, codes, sessions, here, clock }
+        Self { providers, flows, people, codes, sessions, public_url: ports.public_url, clock }
     }
 
     /// Sends a browser to a provider.
@@ -252,7 +255,7 @@ impl ProviderSignIn {
     fn way_back(&self, destination: &RedirectTarget, state: Option<String>) -> Option<ReturnState> {
         let target = match destination {
             RedirectTarget::Program { url, .. } => url.clone(),
-            RedirectTarget::Page { path } => format!("{}{path}", self.here),
+            RedirectTarget::Page { path } => format!("{}{path}", self.public_url),
             RedirectTarget::Browser => return None,
         };
         Some(ReturnState::new(target, state))

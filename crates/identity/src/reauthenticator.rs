@@ -1,14 +1,10 @@
 //! Acts that need more than a session: whether their caller is the owner.
 
-use std::sync::Arc;
-
-use pia_kernel::{Clock, LiveSetting, Reauthentication};
+use pia_kernel::Reauthentication;
 
 use crate::access_tokens::SessionRef;
 use crate::account::{CallerState, SessionScope};
-use crate::factor_proofs::{
-    FactorPorts, FactorProofs, FactorSettings, ProofError, ReauthProof, used_up,
-};
+use crate::factor_proofs::{FactorProofs, ProofError, ReauthProof, used_up};
 use crate::ports::{FactorState, VerifiedProof};
 use crate::reauthentication::{FRESH, OwnerError};
 
@@ -20,13 +16,9 @@ pub struct Reauthenticator {
 }
 
 impl Reauthenticator {
-    /// Judges proofs by these ports.
-    pub fn new(
-        ports: FactorPorts,
-        settings: LiveSetting<FactorSettings>,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        Self { proofs: FactorProofs { ports, settings, clock } }
+    /// Creates one that judges by these proofs.
+    pub fn new(proofs: FactorProofs) -> Self {
+        Self { proofs }
     }
 
     /// Refuses a caller who neither shows a proof nor signed in within the last

@@ -1,20 +1,14 @@
 //! Putting a second factor on an account, and taking it off.
 
 use std::future::ready;
-use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{
-    Clock, LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId,
-};
+use pia_kernel::{QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
 use crate::access_tokens::SessionRef;
 use crate::account::Account;
 use crate::caller_cache::CallerCache;
-use crate::factor_proofs::{
-    FactorAnswer, FactorPorts, FactorProofs, FactorSettings, PURPOSE, ProofError, ReauthProof,
-    used_up,
-};
+use crate::factor_proofs::{FactorAnswer, FactorProofs, PURPOSE, ProofError, ReauthProof, used_up};
 use crate::ports::{Enrolled, Factor, FactorChange, FactorState, RecoveryHash, VerifiedProof};
 use crate::reauthentication::OwnerError;
 use crate::recovery_codes;
@@ -97,13 +91,8 @@ pub struct SecondFactors {
 impl SecondFactors {
     /// Second factors in the given stores; `standings` is told of sessions
     /// that end.
-    pub fn new(
-        ports: FactorPorts,
-        standings: CallerCache,
-        settings: LiveSetting<FactorSettings>,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
-        Self { proofs: FactorProofs { ports, settings, clock }, standings }
+    pub fn new(proofs: FactorProofs, standings: CallerCache) -> Self {
+        Self { proofs, standings }
     }
 
     /// Returns how many recovery codes are left of an account whose sign-in

@@ -9,16 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_identity::{
-    ApiKeyAdmin, CallerCache, Invitation, InvitationEntry, Invitations, InviteError, Member, Role,
-    RoleError, Roles,
+    Administration, CallerCache, Invitation, InvitationEntry, InviteError, Member, Role, RoleError,
 };
 use pia_kernel::{Clock, Cursor, InvitationId, LiveSetting, PageRequest, Unavailable};
 use pia_policy::{GroupError, VerifyingKey};
 use pia_sealing::{AcceptNew, MasterKeyError, ServerSeal};
 use pia_storage::StartupError;
-use pia_storage_identity::{SqlAccounts, SqlApiKeys, SqlInvitations, SqlRoles};
+use pia_storage_identity::SqlAccounts;
 
-use crate::compose::{fold_addresses, master_keys};
+use crate::compose::{AdministrationParts, administration, fold_addresses, master_keys};
 use crate::licence::{LicenceFile, LicenceSeats};
 use credits::CreditServices;
 use groups::GroupServices;
@@ -75,10 +74,8 @@ fn reason(err: &InviteError) -> String {
 
 /// Services that change accounts, without a server around them.
 struct AdminServices {
-    roles: Roles,
-    invitations: Invitations,
+    accounts: Administration,
     groups: GroupServices,
-    keys: ApiKeyAdmin,
     credits: CreditServices,
 }
 
@@ -89,18 +86,20 @@ pub async fn administer(
     command: AdminCommand,
     clock: Arc<dyn Clock>,
 ) -> Result<String, AdminError> {
-    let desk = AdminServices::open(config, clock).await?;
+    let services = AdminServices::open(config, clock).await?;
     match command {
-        AdminCommand::Grant { email, role } => desk.grant(&email, role).await,
-        AdminCommand::List => desk.list().await,
-        AdminCommand::Deactivate { email } => desk.deactivate(&email).await,
-        AdminCommand::Reactivate { email } => desk.reactivate(&email).await,
-        AdminCommand::Invite { email, role, days } => desk.invite(email, role, days).await,
-        AdminCommand::Invitations => desk.invitations().await,
-        AdminCommand::Revoke { id } => desk.revoke(id).await,
-        AdminCommand::Group(command) => desk.groups.run(&desk.roles, command).await,
-        AdminCommand::ApiKey(command) => api_keys::run(&desk.keys, &desk.roles, command).await,
-        AdminCommand::Credits(command) => desk.credits.run(&desk.groups, command).await,
+        AdminCommand::Grant { email, role } => services.grant(&email, role).await,
+        AdminCommand::List => services.list().await,
+        AdminCommand::Deactivate { email } => services.deactivate(&email).await,
+        AdminCommand::Reactivate { email } => services.reactivate(&email).await,
+        AdminCommand::Invite { email, role, days } => services.invite(email, role, days).await,
+        AdminCommand::Invitations => services.invitations().await,
+        AdminCommand::Revoke { id } => services.revoke(id).await,
+        AdminCommand::Group(command) => {
+            services.groups.run(&services.accounts.roles, command).await
+        }
+        AdminCommand::ApiKey(command) => api_keys::run(&services.accounts, command).await,
+        AdminCommand::Credits(command) => services.credits.run(&services.groups, command).await,
     }
 }
 
@@ -116,27 +115,17 @@ impl AdminServices {
         let licence = LicenceFile::open(path, VerifyingKey::built_in(), Arc::clone(&clock));
         let seats = Arc::new(LicenceSeats::new(licence.state(), Arc::clone(&clock)));
         let accounts = Arc::new(SqlAccounts::new(db.clone()));
-        let standings = CallerCache::new(accounts, Arc::clone(&clock));
-        let keys = Arc::new(SqlApiKeys::new(db.clone()));
-        let keys = ApiKeyAdmin::new(keys, standings.clone(), Arc::clone(&clock));
+        let callers = CallerCache::new(accounts, Arc::clone(&clock));
+        let groups = GroupServices::open(&db, &callers, licence.state(), &clock, &config.catalogue);
         let credits = CreditServices::open(&db, &clock);
-        let groups =
-            GroupServices::open(&db, &standings, licence.state(), &clock, &config.catalogue);
-        let store = Arc::new(SqlRoles::new(db.clone()));
         let public_url = config.server.public_url.to_string();
-        let invitations = Arc::new(SqlInvitations::new(db));
-        Ok(Self {
-            roles: Roles::new(store, seats, standings, Arc::clone(&clock)),
-            invitations: Invitations::new(invitations, public_url, clock),
-            groups,
-            keys,
-            credits,
-        })
+        let parts = AdministrationParts { seats, callers, public_url, clock };
+        Ok(Self { accounts: administration(&db, parts), groups, credits })
     }
 
     async fn grant(&self, email: &str, role: Role) -> Result<String, AdminError> {
-        let member = self.roles.member(email).await?;
-        self.roles.grant(None, member.user, role).await?;
+        let member = self.accounts.roles.member(email).await?;
+        self.accounts.roles.grant(None, member.user, role).await?;
         let asleep = match member.deactivated_at {
             Some(_) => " The account is deactivated; `admin reactivate` lets its owner in.",
             None => "",
@@ -149,7 +138,7 @@ impl AdminServices {
     }
 
     async fn list(&self) -> Result<String, AdminError> {
-        let admins = self.roles.admins().await?;
+        let admins = self.accounts.roles.admins().await?;
         if admins.is_empty() {
             return Ok("There is no administrator; `admin grant EMAIL` makes one.\n".to_owned());
         }
@@ -162,14 +151,14 @@ impl AdminServices {
     }
 
     async fn deactivate(&self, email: &str) -> Result<String, AdminError> {
-        let Member { user, email, .. } = self.roles.member(email).await?;
-        self.roles.deactivate(None, user).await?;
+        let Member { user, email, .. } = self.accounts.roles.member(email).await?;
+        self.accounts.roles.deactivate(None, user).await?;
         Ok(format!("{email} is deactivated, and signed out everywhere.\n"))
     }
 
     async fn reactivate(&self, email: &str) -> Result<String, AdminError> {
-        let Member { user, email, .. } = self.roles.member(email).await?;
-        self.roles.reactivate(None, user).await?;
+        let Member { user, email, .. } = self.accounts.roles.member(email).await?;
+        self.accounts.roles.reactivate(None, user).await?;
         Ok(format!("{email} may sign in again.\n"))
     }
 
@@ -181,7 +170,7 @@ impl AdminServices {
     ) -> Result<String, AdminError> {
         let lifetime = DAY * u32::from(days);
         let invitation = Invitation { email, role, group: None, lifetime };
-        let made = self.invitations.create(None, invitation).await?;
+        let made = self.accounts.invitations.create(None, invitation).await?;
         let (id, end, link) = (made.id, made.expires_at, made.link.expose());
         Ok(format!(
             "Invitation {id}, with the role {}, good once until {end}:\n{link}\n",
@@ -192,7 +181,7 @@ impl AdminServices {
     async fn invitations(&self) -> Result<String, AdminError> {
         let (mut told, mut after) = (String::new(), None);
         loop {
-            let part = self.invitations.page(PageRequest { limit: PART, after }).await?;
+            let part = self.accounts.invitations.page(PageRequest { limit: PART, after }).await?;
             for InvitationEntry { id, email, role, expires_at, .. } in &part {
                 let whom = email.as_deref().unwrap_or("whoever has the link");
                 let role = role.name();
@@ -207,7 +196,7 @@ impl AdminServices {
     }
 
     async fn revoke(&self, id: InvitationId) -> Result<String, AdminError> {
-        if !self.invitations.revoke(None, id).await? {
+        if !self.accounts.invitations.revoke(None, id).await? {
             return Err(AdminError::NoInvitation);
         }
         Ok(format!("Invitation {id} is good no more.\n"))

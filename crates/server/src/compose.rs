@@ -10,6 +10,7 @@ mod infrastructure;
 mod letters;
 mod lifecycle;
 mod mail;
+mod maintenance;
 mod passkeys;
 mod providers;
 mod surfaces;
@@ -44,6 +45,7 @@ use infrastructure::Infrastructure;
 use pia_settings::LiveConfig;
 use use_cases::UseCases;
 
+pub(crate) use administration::{AdministrationParts, administration};
 pub use ai::AiFactory;
 pub(crate) use groups::GroupPolicy;
 pub(crate) use infrastructure::{fold_addresses, master_keys};
@@ -57,9 +59,9 @@ pub struct App {
     /// Services of the handlers.
     pub api: Api,
     /// Services of the set-up pages.
-    pub console: SetupPages,
+    pub setup_pages: SetupPages,
     /// Services of the account pages.
-    pub reception: AccountPages,
+    pub account_pages: AccountPages,
     /// Gates before the handlers.
     pub gates: Gates,
     /// Metrics.
@@ -129,41 +131,39 @@ impl Background {
 /// Call it on the runtime that outlives all others: connections to the
 /// database are driven there.
 pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, ComposeError> {
-    let ground = Infrastructure::lay(config, &clock).await?;
-    let use_cases = UseCases::compose(config, &ground, &clock)?;
-    let standings = &use_cases.identity.standings;
+    let base = Infrastructure::open(config, clock).await?;
+    let use_cases = UseCases::compose(&base)?;
+    let callers = &use_cases.identity_parts.callers;
     let free = config.follow(|it| it.free_tier.group.unwrap_or(DEFAULT_GROUP));
-    let GroupPolicy { groups, rules } = GroupPolicy::compose(&ground.db, standings, free, &clock);
+    let GroupPolicy { groups, rules } = GroupPolicy::compose(&base.db, callers, free, &base.clock);
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let (answers, answering) = watch::channel(true);
-    tasks.spawn(pulse::watch(ground.db.clone(), answers, stop.clone()));
+    tasks.spawn(pulse::watch(base.db.clone(), answers, stop.clone()));
     let limit = config.latest().database.startup.options.statement_timeout;
     let runner = Runner::on_current_runtime().with_pulse(DatabaseHealth::new(answering, limit));
     let metrics = Metrics::default();
     let weeks = config.follow(|it| it.token_usage.weeks);
-    let (db, main) = (ground.db.clone(), Handle::current());
-    let bank = SqlCreditStore::start(db, weeks, Arc::clone(&clock), &tasks, &main);
-    let ends = (stop.clone(), ground.tls.clone());
-    let ai = AiFactory::compose(config, (&bank, &rules), ends, &clock)?;
+    let (db, main) = (base.db.clone(), Handle::current());
+    let bank = SqlCreditStore::start(db, weeks, base.clock(), &tasks, &main);
+    let ai = AiFactory::compose(&base, &bank, &rules, stop.clone())?;
     ai.count(&metrics, &bank);
     let settings = ai::credit_settings(config);
-    let credits =
-        Credits::new(Arc::clone(&rules), Arc::new(bank.clone()), settings, Arc::clone(&clock));
+    let credits = Credits::new(rules, Arc::new(bank.clone()), settings, base.clock());
 
-    let housekeeping = Housekeeping { chores: use_cases.chores(&clock) };
+    let housekeeping = Housekeeping { tasks: maintenance::tasks(&base, &use_cases) };
     tasks.spawn(housekeeping.run(stop.clone()));
-    tasks.spawn(checkpoints::run(ground.db.clone(), stop.clone()));
+    tasks.spawn(checkpoints::run(base.db.clone(), stop.clone()));
     let named = config.follow(|it| it.free_tier.group);
-    let free_group = FreeGroup { named, groups: Arc::new(SqlGroups::new(ground.db.clone())) };
+    let free_group = FreeGroup { named, groups: Arc::new(SqlGroups::new(base.db.clone())) };
     tasks.spawn(free_group.watch(stop.clone()));
-    tasks.spawn(ground.setup.clone().watch(stop.clone()));
-    tasks.spawn(mail::rounds(config, &ground, (&metrics, &tasks), &clock).run(stop.clone()));
+    tasks.spawn(base.setup.clone().watch(stop.clone()));
+    tasks.spawn(mail::outbox_worker(&base, &metrics, &tasks).run(stop.clone()));
 
     Ok(App {
-        console: surfaces::console(&use_cases, &ground, &runner),
-        reception: surfaces::reception(config, &use_cases, &runner),
-        gates: surfaces::gates(config, &use_cases, &ground, (&runner, &clock)),
-        api: surfaces::api(config, (use_cases, credits), &ground, (&runner, &clock)),
+        setup_pages: surfaces::setup_pages(&base, &use_cases, &runner),
+        account_pages: surfaces::account_pages(&base, &use_cases, &runner),
+        gates: surfaces::gates(&base, &use_cases.identity_parts, &runner),
+        api: surfaces::api(&base, use_cases, credits, &runner),
         metrics,
         ai,
         groups,

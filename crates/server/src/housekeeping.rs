@@ -36,11 +36,11 @@ impl MaintenanceTask {
     }
 }
 
-/// Does all chores now and then, until stopped.
+/// Runs all maintenance tasks now and then, until stopped.
 ///
 /// Every instance does it; that another was faster costs nothing.
 pub(crate) struct Housekeeping {
-    pub(crate) chores: Vec<MaintenanceTask>,
+    pub(crate) tasks: Vec<MaintenanceTask>,
 }
 
 impl Housekeeping {
@@ -53,8 +53,8 @@ impl Housekeeping {
                 _ = tick.tick() => {}
             }
             // Run to the end, beside no `select!`: nothing is cut half-way.
-            for chore in &self.chores {
-                chore.once().await;
+            for task in &self.tasks {
+                task.once().await;
             }
         }
     }

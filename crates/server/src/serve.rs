@@ -61,15 +61,16 @@ pub struct Server {
 impl Server {
     /// Binds the address and starts the workers.
     pub fn bind(listen: Listen, app: App) -> std::io::Result<Self> {
-        let App { api, console, reception, gates, metrics, ai, background, groups: _ } = app;
+        let App { api, setup_pages, account_pages, gates, metrics, ai, background, groups: _ } =
+            app;
         let listener = TcpListener::bind(listen.address)?;
         let addr = listener.local_addr()?;
         let base_path = Data::new(BasePath(listen.base_path));
         let proxies = Data::new(listen.proxies);
         let strict_transport = Data::new(listen.strict_transport);
         let memory = Data::new(BodyMemory::new(listen.body_memory));
-        let (api, console, gates) = (Data::new(api), Data::new(console), Data::new(gates));
-        let (reception, metrics) = (Data::new(reception), Data::new(metrics));
+        let (api, setup_pages, gates) = (Data::new(api), Data::new(setup_pages), Data::new(gates));
+        let (account_pages, metrics) = (Data::new(account_pages), Data::new(metrics));
         let counted = Data::clone(&metrics);
         let draining = Draining::default();
         let ending = Data::new(draining.clone());
@@ -80,8 +81,8 @@ impl Server {
             // What is wrapped last runs first.
             let app = ActixApp::new()
                 .app_data(Data::clone(&api))
-                .app_data(Data::clone(&console))
-                .app_data(Data::clone(&reception))
+                .app_data(Data::clone(&setup_pages))
+                .app_data(Data::clone(&account_pages))
                 .app_data(Data::clone(&gates))
                 .app_data(Data::clone(&counted))
                 .app_data(Data::clone(&ending))

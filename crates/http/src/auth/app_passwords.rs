@@ -61,7 +61,7 @@ pub(crate) async fn app_passwords(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<AppPasswordsResponse>, ApiError> {
-    let (passwords, user) = (api.app_passwords.clone(), caller.0.user);
+    let (passwords, user) = (api.identity.app_passwords.clone(), caller.0.user);
     let list = async move { passwords.list(user).await };
     let entries = api.runner.run(list).await?;
     Ok(Json(AppPasswordsResponse { items: entries.into_iter().map(Into::into).collect() }))
@@ -74,7 +74,7 @@ pub(crate) async fn create_app_password(
 ) -> Result<Json<CreatedAppPasswordResponse>, ApiError> {
     let AppPasswordRequest { name, password, code, recovery_code } = request;
     let proof = fresh_proof(password, code, recovery_code)?;
-    let (passwords, claim) = (api.app_passwords.clone(), caller.session_ref()?);
+    let (passwords, claim) = (api.identity.app_passwords.clone(), caller.session_ref()?);
     let create = async move { passwords.create(claim, name.as_deref(), proof).await };
     Ok(Json(api.runner.run(create).await?.into()))
 }
@@ -85,7 +85,7 @@ pub(crate) async fn revoke_app_password(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (passwords, claim) = (api.app_passwords.clone(), caller.session_ref()?);
+    let (passwords, claim) = (api.identity.app_passwords.clone(), caller.session_ref()?);
     let revoke = async move { passwords.revoke(claim, AppPasswordId(id)).await };
     api.runner.run(revoke).await?;
     Ok(Json(Done::success()))

@@ -30,7 +30,7 @@ pub(crate) async fn login(
     let (Some(email), Some(password)) = (request.email, request.password) else {
         return Err(ApiError::invalid(absent));
     };
-    let sign_in = api.sign_in.clone();
+    let sign_in = api.identity.sign_in.clone();
     let login = async move { sign_in.local(&email, password, program, device).await };
     let signed_in = api.sign_ins.run(login).await?;
     let owes = gates.rules.get().owes_declaration(signed_in.account.customer);

@@ -52,7 +52,7 @@ pub(crate) async fn login_history(
     api: Data<Api>,
     Paging(page): Paging,
 ) -> Result<Json<LoginHistoryResponse>, ApiError> {
-    let (history, user) = (api.history.clone(), caller.0.user);
+    let (history, user) = (api.identity.history.clone(), caller.0.user);
     let list = async move { history.page(user, page).await };
     let part = api.runner.run(list).await?;
     Ok(Json(LoginHistoryResponse {

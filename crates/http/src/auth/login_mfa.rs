@@ -32,7 +32,7 @@ pub(crate) async fn login_mfa(
 ) -> Result<Json<SignInResponse>, ApiError> {
     let token = request.mfa_token.ok_or_else(missing_token)?;
     let answer = factor_answer(request.code, request.recovery_code)?;
-    let sign_in = api.sign_in.clone();
+    let sign_in = api.identity.sign_in.clone();
     let login = async move { sign_in.with_factor(&token, &answer, device).await };
     let signed_in = api.runner.run(login).await?;
     let owes = gates.rules.get().owes_declaration(signed_in.account.customer);

@@ -25,7 +25,7 @@ pub(crate) async fn logout(
 ) -> Result<Json<Done>, ApiError> {
     let token = request.refresh_token.ok_or_else(missing_refresh_token)?;
     toll.check(api.session_of(&token).await?).await?;
-    let sessions = api.sessions.clone();
+    let sessions = api.identity.sessions.clone();
     let end = async move { sessions.end(&token).await };
     api.runner.run(end).await?;
     Ok(Json(Done::success()))

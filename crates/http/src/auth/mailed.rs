@@ -27,8 +27,8 @@ pub(crate) async fn forgot_password(
     api: Data<Api>,
     body: Result<Body<LetterRequest>, ApiError>,
 ) -> Result<Json<LetterResponse>, ApiError> {
-    api.password_resets.configured()?;
-    let (resets, email) = (api.password_resets.clone(), body?.0.email()?);
+    api.identity.password_resets.configured()?;
+    let (resets, email) = (api.identity.password_resets.clone(), body?.0.email()?);
     let request = async move { resets.request(&email).await };
     api.runner.run(request).await?;
     Ok(Json(LetterResponse::possibly_sent()))
@@ -39,8 +39,8 @@ pub(crate) async fn resend_verification(
     api: Data<Api>,
     body: Result<Body<LetterRequest>, ApiError>,
 ) -> Result<Json<LetterResponse>, ApiError> {
-    api.verification.configured()?;
-    let (verification, email) = (api.verification.clone(), body?.0.email()?);
+    api.identity.verification.configured()?;
+    let (verification, email) = (api.identity.verification.clone(), body?.0.email()?);
     let resend = async move { verification.resend(&email).await };
     api.runner.run(resend).await?;
     Ok(Json(LetterResponse::possibly_sent()))

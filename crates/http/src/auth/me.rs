@@ -39,7 +39,7 @@ pub(crate) async fn me(
     api: Data<Api>,
     gates: Data<Gates>,
 ) -> Result<Json<MeResponse>, ApiError> {
-    let (accounts, user) = (api.accounts.clone(), caller.0.user);
+    let (accounts, user) = (api.identity.accounts.clone(), caller.0.user);
     let me = async move { accounts.me(user).await };
     let account = api.runner.run(me).await?;
     let owes = gates.rules.get().owes_declaration(account.customer);

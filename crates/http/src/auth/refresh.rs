@@ -49,7 +49,7 @@ pub(crate) async fn refresh(
 ) -> Result<Json<RefreshResponse>, ApiError> {
     let token = request.token()?;
     toll.check(api.session_of(&token).await?).await?;
-    let sessions = api.sessions.clone();
+    let sessions = api.identity.sessions.clone();
     let refresh = async move { sessions.refresh(&token, device).await };
     let grant = api.runner.run(refresh).await?;
     Ok(Json(RefreshResponse {

@@ -38,7 +38,7 @@ pub(crate) async fn register(
     api: Data<Api>,
     Body(request): Body<RegisterRequest>,
 ) -> Result<Json<RegisterResponse>, ApiError> {
-    let registration = api.registration.clone();
+    let registration = api.identity.registration.clone();
     let person = request.person()?;
     let register = async move { registration.register(person).await };
     Ok(Json(RegisterResponse::new(&api.runner.run(register).await?)))

@@ -33,7 +33,7 @@ pub(crate) async fn reset_password(
     else {
         return Err(ApiError::invalid(absent));
     };
-    let resets = api.password_resets.clone();
+    let resets = api.identity.password_resets.clone();
     let reset = async move { resets.reset(&email, &token, new, &device).await };
     api.runner.run(reset).await?;
     Ok(Json(Done::success()))

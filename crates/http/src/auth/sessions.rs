@@ -66,7 +66,7 @@ pub(crate) async fn sessions(
     api: Data<Api>,
     Paging(page): Paging,
 ) -> Result<Json<SessionsResponse>, ApiError> {
-    let (sessions, devices) = (api.sessions.clone(), api.devices.clone());
+    let (sessions, devices) = (api.identity.sessions.clone(), api.e2ee.devices.clone());
     let user = caller.0.user;
     let list = async move {
         let part = sessions.page(user, page).await?;
@@ -87,7 +87,7 @@ pub(crate) async fn revoke_session(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (sessions, caller) = (api.sessions.clone(), caller.session_ref()?);
+    let (sessions, caller) = (api.identity.sessions.clone(), caller.session_ref()?);
     let revoke = async move { sessions.revoke(caller, SessionId(id)).await };
     api.runner.run(revoke).await?;
     Ok(Json(Done::success()))
@@ -97,7 +97,7 @@ pub(crate) async fn revoke_others(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<RevokedResponse>, ApiError> {
-    let (sessions, caller) = (api.sessions.clone(), caller.session_ref()?);
+    let (sessions, caller) = (api.identity.sessions.clone(), caller.session_ref()?);
     let revoke = async move { sessions.revoke_others(caller).await };
     let revoked = api.runner.run(revoke).await?;
     Ok(Json(RevokedResponse { revoked }))

@@ -43,7 +43,7 @@ pub(crate) async fn activate(
     let uses = api.clone();
     let activate = async move {
         let owner = uses.owner(caller.0, proof).await?;
-        uses.recovery.activate(owner, form).await.map_err(HttpError::from)
+        uses.e2ee.recovery.activate(owner, form).await.map_err(HttpError::from)
     };
     api.run(activate).await?;
     Ok(Json(Done::success()))

@@ -75,7 +75,7 @@ pub(crate) async fn recovery(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<RecoveryWrappedUmkResponse>, HttpError> {
-    let (recovery, user) = (api.recovery.clone(), caller.0.user);
+    let (recovery, user) = (api.e2ee.recovery.clone(), caller.0.user);
     let find = async move { recovery.find(user).await };
     Ok(Json(api.run(find).await?.into()))
 }
@@ -89,7 +89,7 @@ pub(crate) async fn store_recovery(
     let uses = api.clone();
     let keep = async move {
         let owner = uses.owner(caller.0, proof).await?;
-        uses.recovery.store_copy(owner, form).await.map_err(HttpError::from)
+        uses.e2ee.recovery.store_copy(owner, form).await.map_err(HttpError::from)
     };
     api.run(keep).await?;
     Ok(Json(Done::success()))
@@ -105,7 +105,7 @@ pub(crate) async fn put_proof_key(
     let uses = api.clone();
     let guard = async move {
         let owner = uses.owner(caller.0, proof).await?;
-        uses.recovery.put_proof_key(owner, form).await.map_err(HttpError::from)
+        uses.e2ee.recovery.put_proof_key(owner, form).await.map_err(HttpError::from)
     };
     api.run(guard).await?;
     Ok(HttpResponse::NoContent().finish())

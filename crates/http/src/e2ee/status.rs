@@ -25,7 +25,7 @@ pub(crate) async fn status(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<E2eeStatusResponse>, HttpError> {
-    let (devices, user) = (api.devices.clone(), caller.0.user);
+    let (devices, user) = (api.e2ee.devices.clone(), caller.0.user);
     let state = async move { devices.state(user).await };
     Ok(Json(api.run(state).await?.into()))
 }

@@ -59,7 +59,7 @@ pub(crate) async fn wrapped_umk(
     api: Data<Api>,
     PathDevice(id): PathDevice,
 ) -> Result<Json<WrappedUmkResponse>, HttpError> {
-    let (devices, user, asked) = (api.devices.clone(), caller.0.user, id.clone());
+    let (devices, user, asked) = (api.e2ee.devices.clone(), caller.0.user, id.clone());
     let find = async move { devices.key_of(user, &asked).await };
     Ok(Json(to_response(&id, api.run(find).await?)))
 }
@@ -74,7 +74,7 @@ pub(crate) async fn store_wrapped_umk(
     let uses = api.clone();
     let keep = async move {
         let owner = uses.owner(caller.0, proof).await?;
-        uses.devices.store_key(owner, &id, form).await.map_err(HttpError::from)
+        uses.e2ee.devices.store_key(owner, &id, form).await.map_err(HttpError::from)
     };
     api.run(keep).await?;
     Ok(Json(Done::success()))

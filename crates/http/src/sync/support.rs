@@ -210,7 +210,7 @@ pub(crate) async fn reset(
     OptionalBody(request): OptionalBody<FreshProofRequest>,
 ) -> Result<Json<SyncResetResponse>, HttpError> {
     let proof = request.proof_if_any()?;
-    let (owner, support) = (api.reauthenticator.clone(), api.sync.support.clone());
+    let (owner, support) = (api.identity.reauthenticator.clone(), api.sync.support.clone());
     let reset = async move {
         owner.require(caller.0, proof).await.map_err(ApiError::from)?;
         support.reset(caller.0.user).await.map_err(HttpError::from)

@@ -52,9 +52,7 @@ fn world_of(room: usize) -> World {
         .expect_key_standing()
         .returning(|it, _| Ok(Some(CallerState::new(it.user, SessionId(it.key.0)))));
     let standings = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
-    let settings = LiveSetting::new(FactorSettings::default());
-    let gates = standings.clone();
-    let keys = ApiKeys::new(Arc::new(store), factors.ports(), gates, settings, clock);
+    let keys = ApiKeys::new(Arc::new(store), factors.proofs(clock), standings.clone());
     let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     World { factors, kept, keys, standings, claim }
 }

@@ -100,13 +100,8 @@ fn world() -> World {
         .expect_standing()
         .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let standings = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
-    let passwords = AppPasswords::new(
-        Arc::<Memory>::clone(&memory),
-        factors.ports(),
-        standings.clone(),
-        LiveSetting::new(FactorSettings::default()),
-        clock,
-    );
+    let passwords =
+        AppPasswords::new(Arc::<Memory>::clone(&memory), factors.proofs(clock), standings.clone());
     let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     World { factors, memory, passwords, standings, claim }
 }

@@ -8,7 +8,7 @@ use pia_testkit::FixedClock;
 
 use super::*;
 use crate::access_tokens::SessionRef;
-use crate::factor_proofs::FactorSettings;
+use crate::factor_proofs::{FactorProofs, FactorSettings};
 use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{AccountStore, MockAccountStore};
 
@@ -56,7 +56,8 @@ fn leaving(erasure: ErasureOutcome, provider: Option<&'static str>) -> DeletionP
     gates.expect_standing().returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let standings = CallerCache::new(Arc::new(gates), Arc::clone(&clock));
     let eraser = Arc::new(Answering(erasure, Mutex::default()));
-    let owners = Reauthenticator::new(ports, LiveSetting::new(FactorSettings::default()), clock);
+    let settings = LiveSetting::new(FactorSettings::default());
+    let owners = Reauthenticator::new(FactorProofs { ports, settings, clock });
     let deletion = AccountDeletion::new(owners, Arc::clone(&eraser) as _, standings.clone());
     DeletionProof { deletion, eraser, standings, caller, kept }
 }

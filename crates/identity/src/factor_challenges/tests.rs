@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pia_kernel::{QueuedEmail, Timestamp};
+use pia_kernel::{Clock, QueuedEmail, Timestamp};
 use pia_testkit::ManualClock;
 use totp_rs::{Builder, Secret as TotpSecret};
 

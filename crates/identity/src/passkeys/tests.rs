@@ -1,10 +1,12 @@
 //! Adding passkeys, and what lets one be added.
 
+use pia_kernel::{Clock, LiveSetting};
 use pia_kernel::{Recipient, SessionId};
 use pia_testkit::ManualClock;
 
 use super::*;
 use crate::factor_proofs::FactorAnswer;
+use crate::factor_proofs::{FactorPorts, FactorSettings};
 use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{
     Ceremony, Credentials, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges,
@@ -46,7 +48,7 @@ impl World {
         };
         let standings = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
         let settings = LiveSetting::new(FactorSettings::default());
-        Passkeys::new(ports, self.factors, settings, standings, clock)
+        Passkeys::new(ports, FactorProofs { ports: self.factors, settings, clock }, standings)
     }
 
     fn with_passkeys(mut self, count: usize) -> Self {

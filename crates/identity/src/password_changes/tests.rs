@@ -1,9 +1,12 @@
 //! Choosing another password while one knows the one before.
 
+use pia_kernel::LiveSetting;
 use pia_kernel::{Timestamp, UserId};
 use pia_testkit::FixedClock;
+use std::sync::Arc;
 
 use super::*;
+use crate::factor_proofs::FactorPorts;
 use crate::fakes::{Factors, Post, claim};
 use crate::registration::RegistrationRules;
 
@@ -26,8 +29,8 @@ fn world() -> World {
         rules: LiveSetting::new(RegistrationRules::default()),
     };
     let ports = FactorPorts { accounts: post.accounts(), ..kept.ports() };
-    let factors = (ports, LiveSetting::new(FactorSettings::default()));
-    let changes = PasswordChanges::new(factors, passwords, post.standings(), clock);
+    let proofs = FactorProofs { ports, ..kept.proofs(clock) };
+    let changes = PasswordChanges::new(proofs, passwords, post.standings());
     World { post, kept, changes }
 }
 

@@ -59,9 +59,11 @@ impl Fixture {
             accounts,
             seats: Arc::new(MockSeats::new()),
             licence: Arc::new(MockLicenceInForce::new()),
+            public_url: "https://pia.example".to_owned(),
+            clock,
         };
-        let (rules, here) = (LiveSetting::new(RegistrationRules::default()), "https://pia.example");
-        ProviderSignIn::new(ports, (sessions, standings), rules, here.to_owned(), clock)
+        let rules = LiveSetting::new(RegistrationRules::default());
+        ProviderSignIn::new(ports, sessions, standings, rules)
     }
 
     /// Returns a fake in which this account's code was redeemed; the session

@@ -1,8 +1,9 @@
 //! Tests of reauthentication.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Secret, SessionId, Timestamp, UserId};
+use pia_kernel::{Clock, Secret, SessionId, Timestamp, UserId};
 use pia_testkit::ManualClock;
 
 use super::*;
@@ -19,9 +20,7 @@ struct World {
 
 fn world(kept: Arc<Factors>) -> World {
     let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH + Duration::from_hours(1)));
-    let settings = LiveSetting::new(FactorSettings::default());
-    let reauthenticator =
-        Reauthenticator::new(kept.ports(), settings, Arc::<ManualClock>::clone(&clock));
+    let reauthenticator = Reauthenticator::new(kept.proofs(Arc::<ManualClock>::clone(&clock)));
     let caller = CallerState::new(UserId::generate(), SessionId::generate());
     World { kept, clock, reauthenticator, caller }
 }

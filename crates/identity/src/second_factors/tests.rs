@@ -1,7 +1,8 @@
 //! Putting a second factor on, taking it off, and what proves it.
 
-use pia_kernel::SessionId;
+use pia_kernel::{Clock, SessionId};
 use pia_testkit::ManualClock;
+use std::sync::Arc;
 use totp_rs::{Builder, Secret as TotpSecret};
 
 use super::*;
@@ -29,12 +30,8 @@ fn world() -> World {
         .expect_standing()
         .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let standings = CallerCache::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
-    let factors = SecondFactors::new(
-        kept.ports(),
-        standings.clone(),
-        LiveSetting::new(FactorSettings::default()),
-        Arc::<ManualClock>::clone(&clock),
-    );
+    let factors =
+        SecondFactors::new(kept.proofs(Arc::<ManualClock>::clone(&clock)), standings.clone());
     let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     World { kept, factors, standings, clock, claim }
 }

@@ -1,19 +1,18 @@
 //! `pia-server admin api-key …`: looks after people's API keys.
 
-use pia_identity::{ApiKeyAdmin, ApiKeyEntry, RemoveApiKeyError, Roles};
+use pia_identity::{Administration, ApiKeyEntry, RemoveApiKeyError};
 
 use super::{AdminError, line};
 use pia_settings::ApiKeyCommand;
 
 /// Does it, and answers what is to be told of it.
 pub(super) async fn run(
-    keys: &ApiKeyAdmin,
-    roles: &Roles,
+    accounts: &Administration,
     command: ApiKeyCommand,
 ) -> Result<String, AdminError> {
     match command {
-        ApiKeyCommand::List { email } => list(keys, roles, &email).await,
-        ApiKeyCommand::Revoke { id } => match keys.revoke(id).await {
+        ApiKeyCommand::List { email } => list(accounts, &email).await,
+        ApiKeyCommand::Revoke { id } => match accounts.api_keys.revoke(id).await {
             Ok(()) => Ok(format!("API key {id} opens nothing any more.\n")),
             Err(RemoveApiKeyError::Unknown) => Err(AdminError::NoApiKey),
             Err(RemoveApiKeyError::Unavailable(err)) => Err(err.into()),
@@ -21,11 +20,11 @@ pub(super) async fn run(
     }
 }
 
-async fn list(keys: &ApiKeyAdmin, roles: &Roles, email: &str) -> Result<String, AdminError> {
-    let member = roles.member(email).await?;
+async fn list(accounts: &Administration, email: &str) -> Result<String, AdminError> {
+    let member = accounts.roles.member(email).await?;
     let mut told = String::new();
     for ApiKeyEntry { id, name, weekly_credits, created_at, expires_at, used_at, scopes: _ } in
-        keys.list(member.user).await?
+        accounts.api_keys.list(member.user).await?
     {
         let end = expires_at.map(|it| format!(", until {it}")).unwrap_or_default();
         let used = used_at.map_or_else(|| ", never used".to_owned(), |it| format!(", used {it}"));

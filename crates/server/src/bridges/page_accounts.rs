@@ -8,16 +8,14 @@ use pia_console::{
     RegistrationResult, RequestedEmail, VerificationResult,
 };
 use pia_identity::{
-    EmailTokenError, PasswordResets, RegisterError, Registration, RegistrationForm,
-    RegistrationOutcome as Registered, RegistrationRules, ResetError, Verification, VerifyError,
+    EmailTokenError, Identity, RegisterError, RegistrationForm, RegistrationOutcome as Registered,
+    RegistrationRules, ResetError, VerifyError,
 };
 use pia_kernel::{LiveSetting, Secret, Unavailable, UserId};
 
 /// Accounts, as the pages want them.
 pub(crate) struct PageAccounts {
-    pub(crate) registration: Registration,
-    pub(crate) verification: Verification,
-    pub(crate) resets: PasswordResets,
+    pub(crate) identity: Identity,
     pub(crate) rules: LiveSetting<RegistrationRules>,
 }
 
@@ -31,7 +29,7 @@ impl AccountService for PageAccounts {
         &self,
         applicant: RegistrationInput,
     ) -> Result<RegistrationResult, Unavailable> {
-        match self.registration.register(person(applicant)).await {
+        match self.identity.registration.register(person(applicant)).await {
             Ok(Registered::Made(_)) => Ok(RegistrationResult::Made),
             Ok(Registered::Written) => Ok(RegistrationResult::Mailed),
             Err(RegisterError::Invalid(violations)) => Ok(RegistrationResult::Invalid(violations)),
@@ -47,7 +45,7 @@ impl AccountService for PageAccounts {
         user: UserId,
         token: Secret<String>,
     ) -> Result<VerificationResult, Unavailable> {
-        match self.verification.redeem(user, &token).await {
+        match self.identity.verification.redeem(user, &token).await {
             Ok(()) => Ok(VerificationResult::Now),
             Err(VerifyError::Invalid) => Ok(VerificationResult::Invalid),
             Err(VerifyError::Unavailable(err)) => Err(err),
@@ -60,8 +58,8 @@ impl AccountService for PageAccounts {
         email: String,
     ) -> Result<EmailRequestResult, Unavailable> {
         let mailed = match letter {
-            RequestedEmail::PasswordReset => self.resets.request(&email).await,
-            RequestedEmail::Verification => self.verification.resend(&email).await,
+            RequestedEmail::PasswordReset => self.identity.password_resets.request(&email).await,
+            RequestedEmail::Verification => self.identity.verification.resend(&email).await,
         };
         match mailed {
             Ok(()) => Ok(EmailRequestResult::Mailed),
@@ -72,7 +70,7 @@ impl AccountService for PageAccounts {
 
     async fn reset(&self, new: NewPassword) -> Result<PasswordResetResult, Unavailable> {
         let NewPassword { email, token, password, device } = new;
-        match self.resets.reset(&email, &token, password, &device).await {
+        match self.identity.password_resets.reset(&email, &token, password, &device).await {
             Ok(()) => Ok(PasswordResetResult::Done),
             Err(ResetError::Invalid(violations)) => Ok(PasswordResetResult::Refused(violations)),
             Err(ResetError::InvalidToken) => Ok(PasswordResetResult::Invalid),

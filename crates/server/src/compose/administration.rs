@@ -1,41 +1,31 @@
-//! The use cases by which people come to the server.
+//! Administration of accounts over its adapters.
 
 use std::sync::Arc;
 
-use pia_identity::{FirstAdmin, FirstAdminPorts, Invitations};
+use pia_identity::{Administration, ApiKeyAdmin, CallerCache, Invitations, Roles, Seats};
 use pia_kernel::Clock;
 use pia_storage::Database;
-use pia_storage_identity::{SqlFirstAdmin, SqlInvitations};
+use pia_storage_identity::{SqlApiKeys, SqlInvitations, SqlRoles};
 
-use super::identity::Identity;
-use crate::setup::Setup;
-use pia_settings::LiveConfig;
-
-/// The use cases by which people come to the server.
-pub(super) struct Administration {
-    pub(super) first_admin: FirstAdmin,
-    pub(super) invitations: Invitations,
+/// Parts that administration has in common with the rest of a server, or with
+/// nothing where `pia-server admin` runs it.
+pub(crate) struct AdministrationParts {
+    pub(crate) seats: Arc<dyn Seats>,
+    pub(crate) callers: CallerCache,
+    /// Base of the links of invitations.
+    pub(crate) public_url: String,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
-impl Administration {
-    pub(super) fn compose(
-        config: &LiveConfig,
-        db: &Database,
-        (identity, setup): (&Identity, &Setup),
-        clock: &Arc<dyn Clock>,
-    ) -> Self {
-        let first_admin = FirstAdminPorts {
-            store: Arc::new(SqlFirstAdmin::new(db.clone())),
-            hasher: Arc::clone(&identity.hasher),
-            seats: Arc::clone(&identity.seats),
-            token: Arc::new(setup.clone()),
-        };
-        let rules = config.follow(|it| it.local_auth.registration.clone());
-        let public_url = config.latest().server.public_url.to_string();
-        let invitations = Arc::new(SqlInvitations::new(db.clone()));
-        Self {
-            first_admin: FirstAdmin::new(first_admin, rules, Arc::clone(clock)),
-            invitations: Invitations::new(invitations, public_url, Arc::clone(clock)),
-        }
+/// Administration of the accounts in `db`.
+pub(crate) fn administration(db: &Database, parts: AdministrationParts) -> Administration {
+    let AdministrationParts { seats, callers, public_url, clock } = parts;
+    let keys = Arc::new(SqlApiKeys::new(db.clone()));
+    let invitations = Arc::new(SqlInvitations::new(db.clone()));
+    let roles = Arc::new(SqlRoles::new(db.clone()));
+    Administration {
+        api_keys: ApiKeyAdmin::new(keys, callers.clone(), Arc::clone(&clock)),
+        invitations: Invitations::new(invitations, public_url, Arc::clone(&clock)),
+        roles: Roles::new(roles, seats, callers, clock),
     }
 }

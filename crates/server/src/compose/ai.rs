@@ -6,7 +6,7 @@ use pia_assistant::{
     CreditSettings, Gateway, NoPersonas, Rules, TokenCounter, Unguarded, UpstreamLimiter,
 };
 use pia_http::AiApi;
-use pia_kernel::{Clock, LiveSetting};
+use pia_kernel::LiveSetting;
 use pia_storage_assistant::{Counts, SqlCreditStore};
 use pia_upstream::{
     MaxTokensSupport, O200k, SamplingSupport, Tls, TokioTimer, Upstream, UpstreamLimits,
@@ -16,6 +16,7 @@ use pia_web::Metrics;
 use tokio_util::sync::CancellationToken;
 
 use super::ComposeError;
+use super::infrastructure::Infrastructure;
 use pia_settings::{Config, LiveConfig};
 
 /// Makes the AI use cases of one worker, with connections of its own.
@@ -41,11 +42,12 @@ impl AiFactory {
 
 impl AiFactory {
     pub(super) fn compose(
-        config: &LiveConfig,
-        (bank, rules): (&SqlCreditStore, &Arc<dyn Rules>),
-        (stop, tls): (CancellationToken, Tls),
-        clock: &Arc<dyn Clock>,
+        base: &Infrastructure<'_>,
+        bank: &SqlCreditStore,
+        rules: &Arc<dyn Rules>,
+        stop: CancellationToken,
     ) -> Result<Self, ComposeError> {
+        let (config, tls) = (base.config, base.tls.clone());
         let limits = config.follow(|it| it.ai.limits.clone());
         // Entries are read once: what names them must find what it named.
         let started = config.latest();
@@ -58,7 +60,7 @@ impl AiFactory {
             upstream,
             usage: Arc::new(bank.clone()),
             timer: Arc::new(TokioTimer::new(stop)),
-            clock: Arc::clone(clock),
+            clock: base.clock(),
             catalogue: config.follow(catalogue),
             settings: config.follow(|it| it.ai.settings.clone()),
             rules: Arc::clone(rules),

@@ -18,7 +18,9 @@ use crate::setup::{Administrators, Setup};
 use pia_settings::{Encryption, LiveConfig};
 
 /// Infrastructure that everything else is built on.
-pub(super) struct Infrastructure {
+pub(super) struct Infrastructure<'a> {
+    pub(super) config: &'a LiveConfig,
+    pub(super) clock: Arc<dyn Clock>,
     pub(super) db: Database,
     pub(super) sealer: Sealer,
     /// True if there is a relay that takes mail.
@@ -28,31 +30,41 @@ pub(super) struct Infrastructure {
     /// TLS configuration for outgoing connections.
     pub(super) tls: Tls,
     /// Gaps in which nobody was given a stamp.
-    pub(super) silences: StampGaps,
+    pub(super) stamp_gaps: StampGaps,
 }
 
-impl Infrastructure {
-    pub(super) async fn lay(
-        config: &LiveConfig,
-        clock: &Arc<dyn Clock>,
+impl<'a> Infrastructure<'a> {
+    pub(super) async fn open(
+        config: &'a LiveConfig,
+        clock: Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
         let start = config.latest();
         let db = pia_storage::start(start.database.startup.clone()).await?;
         let encryption = &start.encryption;
         let accept = if encryption.accept_new_master_key { AcceptNew::Yes } else { AcceptNew::No };
         let keys = master_keys(encryption, accept, &db).await?;
-        let silences = SqlStampGaps::new(db.clone()).end(clock.now()).await;
-        let silences = silences.map_err(ComposeError::Stamps)?;
+        let stamp_gaps = SqlStampGaps::new(db.clone()).end(clock.now()).await;
+        let stamp_gaps = stamp_gaps.map_err(ComposeError::Stamps)?;
         let mail = config.follow(|it| it.smtp.relay.is_some());
         fold_addresses(&db).await.map_err(ComposeError::Addresses)?;
         let db = db.with_effects(ServerSeal::new(keys.clone()), mail.clone());
         let path = start.license.path.clone();
-        let licence = LicenceFile::open(path, VerifyingKey::built_in(), Arc::clone(clock));
+        let licence = LicenceFile::open(path, VerifyingKey::built_in(), Arc::clone(&clock));
         let licence = Arc::new(licence);
         let admins = Administrators::look(Arc::new(SqlFirstAdmin::new(db.clone()))).await;
         let setup = Setup::open(Arc::clone(&licence), start.setup.token_path.clone(), admins);
         let sealer = Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())));
-        Ok(Self { db, sealer, mail, licence, setup, tls: Tls::native()?, silences })
+        let tls = Tls::native()?;
+        Ok(Self { config, clock, db, sealer, mail, licence, setup, tls, stamp_gaps })
+    }
+
+    pub(super) fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
+    }
+
+    /// Returns the address that the server is known by.
+    pub(super) fn public_url(&self) -> String {
+        self.config.latest().server.public_url.as_str().to_owned()
     }
 }
 

@@ -2,60 +2,42 @@
 
 use std::sync::Arc;
 
-use pia_identity::{
-    CallerCache, EmailTokenPorts, FactorPorts, FactorSettings, PasswordChanges, PasswordPorts,
-    PasswordResets, PasswordThrottleStore, Verification,
-};
-use pia_kernel::{Clock, LiveSetting};
-use pia_storage::Database;
+use pia_identity::{EmailTokenPorts, PasswordChanges, PasswordPorts, PasswordResets, Verification};
 use pia_storage_identity::{SqlEmailTokens, SqlPasswords};
 
-use pia_settings::LiveConfig;
+use super::identity::IdentityParts;
+use super::infrastructure::Infrastructure;
 
-/// Use cases of emails with links.
-#[derive(Clone)]
-pub(super) struct EmailServices {
-    pub(super) verification: Verification,
-    pub(super) resets: PasswordResets,
-    pub(super) passwords: PasswordChanges,
+pub(super) fn verification(base: &Infrastructure<'_>, parts: &IdentityParts) -> Verification {
+    let rules = base.config.follow(|it| it.local_auth.accounts);
+    Verification::new(email_tokens(base, parts), rules, parts.callers.clone())
 }
 
-impl EmailServices {
-    pub(super) fn compose(
-        (config, db): (&LiveConfig, &Database),
-        mail: &LiveSetting<bool>,
-        (factors, settings): (&FactorPorts, &LiveSetting<FactorSettings>),
-        (standings, guesses): (&CallerCache, &Arc<dyn PasswordThrottleStore>),
-        clock: &Arc<dyn Clock>,
-    ) -> Self {
-        let links = EmailTokenPorts {
-            accounts: Arc::clone(&factors.accounts),
-            tokens: Arc::new(SqlEmailTokens::new(db.clone())),
-            attempts: Arc::clone(&factors.attempts),
-            mail: mail.clone(),
-            public_url: config.latest().server.public_url.as_str().to_owned(),
-            clock: Arc::clone(clock),
-        };
-        let passwords = PasswordPorts {
-            store: Arc::new(SqlPasswords::new(db.clone())),
-            hasher: Arc::clone(&factors.hasher),
-            rules: config.follow(|it| it.local_auth.registration.clone()),
-        };
-        let owed = config.follow(|it| it.local_auth.accounts);
-        Self {
-            verification: Verification::new(links.clone(), owed, standings.clone()),
-            resets: PasswordResets::new(
-                links,
-                passwords.clone(),
-                Arc::clone(guesses),
-                standings.clone(),
-            ),
-            passwords: PasswordChanges::new(
-                (factors.clone(), settings.clone()),
-                passwords,
-                standings.clone(),
-                Arc::clone(clock),
-            ),
-        }
+pub(super) fn passwords(
+    base: &Infrastructure<'_>,
+    parts: &IdentityParts,
+) -> (PasswordResets, PasswordChanges) {
+    let passwords = PasswordPorts {
+        store: Arc::new(SqlPasswords::new(base.db.clone())),
+        hasher: Arc::clone(&parts.proofs.ports.hasher),
+        rules: base.config.follow(|it| it.local_auth.registration.clone()),
+    };
+    let tokens = email_tokens(base, parts);
+    let (guesses, callers) = (Arc::clone(&parts.guesses), parts.callers.clone());
+    (
+        PasswordResets::new(tokens, passwords.clone(), guesses, callers.clone()),
+        PasswordChanges::new(parts.proofs.clone(), passwords, callers),
+    )
+}
+
+fn email_tokens(base: &Infrastructure<'_>, parts: &IdentityParts) -> EmailTokenPorts {
+    let ports = &parts.proofs.ports;
+    EmailTokenPorts {
+        accounts: Arc::clone(&ports.accounts),
+        tokens: Arc::new(SqlEmailTokens::new(base.db.clone())),
+        attempts: Arc::clone(&ports.attempts),
+        mail: base.mail.clone(),
+        public_url: base.public_url(),
+        clock: base.clock(),
     }
 }

@@ -1,51 +1,26 @@
-//! Export and erasure across all domains and tables.
+//! Erasure of people and the audit log, across all domains and tables.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_identity::{AccountDeletion, AccountExport, UnverifiedAccountCleanup};
-use pia_kernel::{AuditLog, Clock, Eraser, LiveSetting};
-use pia_sealing::Sealer;
-use pia_storage::Database;
-use pia_storage_lifecycle::{SqlAuditLog, SqlEraser, SqlPersonalData};
+use pia_kernel::{AuditLog, Eraser, LiveSetting};
+use pia_storage_lifecycle::{SqlAuditLog, SqlEraser};
 
-use super::identity::Identity;
-use pia_settings::LiveConfig;
+use super::infrastructure::Infrastructure;
 
-/// Export and erasure across all domains and tables.
+/// Erasure of people and the audit log, across all domains and tables.
 pub(super) struct Lifecycle {
-    pub(super) export: AccountExport,
-    pub(super) deletion: AccountDeletion,
-    pub(super) unclaimed: UnverifiedAccountCleanup,
     pub(super) audit: Arc<dyn AuditLog>,
-    pub(super) audit_kept: LiveSetting<Duration>,
+    pub(super) audit_retention: LiveSetting<Duration>,
     pub(super) eraser: Arc<dyn Eraser>,
 }
 
 impl Lifecycle {
-    pub(super) fn compose(
-        config: &LiveConfig,
-        (db, sealer): (&Database, &Sealer),
-        identity: &Identity,
-        clock: &Arc<dyn Clock>,
-    ) -> Self {
-        let clock = || Arc::clone(clock);
-        let eraser: Arc<dyn Eraser> = Arc::new(SqlEraser::new(db.clone()));
-        let data = SqlPersonalData::new(db.clone(), sealer.clone());
-        let (owners, standings) = (identity.reauthenticator.clone(), identity.standings.clone());
-        let unclaimed = UnverifiedAccountCleanup::new(
-            Arc::clone(&eraser),
-            config.follow(|it| it.local_auth.accounts),
-            config.follow(|it| it.local_auth.unverified_kept),
-            clock(),
-        );
+    pub(super) fn compose(base: &Infrastructure<'_>) -> Self {
         Self {
-            export: AccountExport::new(Arc::new(data), clock()),
-            deletion: AccountDeletion::new(owners, Arc::clone(&eraser), standings),
-            unclaimed,
-            audit: Arc::new(SqlAuditLog::new(db.clone())),
-            audit_kept: config.follow(|it| it.audit.kept),
-            eraser,
+            audit: Arc::new(SqlAuditLog::new(base.db.clone())),
+            audit_retention: base.config.follow(|it| it.audit.kept),
+            eraser: Arc::new(SqlEraser::new(base.db.clone())),
         }
     }
 }

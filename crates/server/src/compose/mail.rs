@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use pia_kernel::Clock;
 use pia_mail::{EmailTemplates, SmtpRelay};
 use pia_outbox::{OutboxSender, OutboxSenderPorts, OutboxSenderSettings};
 use pia_storage_outbox::SqlOutbox;
@@ -11,26 +10,25 @@ use tokio_util::task::TaskTracker;
 
 use super::infrastructure::Infrastructure;
 use crate::outbox_worker::OutboxWorker;
-use pia_settings::LiveConfig;
 
 /// Returns the worker that delivers the outbox, once it is run.
-pub(super) fn rounds(
-    config: &LiveConfig,
-    ground: &Infrastructure,
-    (metrics, tasks): (&Metrics, &TaskTracker),
-    clock: &Arc<dyn Clock>,
+pub(super) fn outbox_worker(
+    base: &Infrastructure<'_>,
+    metrics: &Metrics,
+    tasks: &TaskTracker,
 ) -> OutboxWorker {
+    let config = base.config;
     let public_url = config.latest().server.public_url.clone();
     let relay = SmtpRelay::new(config.follow(|it| it.smtp.relay.clone()), &public_url.host());
     let language = config.follow(|it| it.smtp.language);
     let ports = OutboxSenderPorts {
-        outbox: Arc::new(SqlOutbox::new(ground.db.clone())),
+        outbox: Arc::new(SqlOutbox::new(base.db.clone())),
         letters: Arc::new(EmailTemplates::new(public_url.to_string(), language)),
         relay: Arc::new(relay),
     };
-    let postman = OutboxSender::new(ports, OutboxSenderSettings::default(), Arc::clone(clock));
+    let postman = OutboxSender::new(ports, OutboxSenderSettings::default(), base.clock());
     count(metrics, &postman);
-    OutboxWorker { postman, set_up: ground.mail.clone(), tasks: tasks.clone() }
+    OutboxWorker { postman, set_up: base.mail.clone(), tasks: tasks.clone() }
 }
 
 /// Counts what becomes of mails.

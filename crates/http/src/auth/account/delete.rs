@@ -39,7 +39,7 @@ pub(crate) async fn delete(
     api: Data<Api>,
     Body(request): Body<DeleteRequest>,
 ) -> Result<Json<DeleteResponse>, ApiError> {
-    let (deletion, standing) = (api.deletion.clone(), caller.0);
+    let (deletion, standing) = (api.identity.deletion.clone(), caller.0);
     let DeleteRequest { confirm, password, code, recovery_code } = request;
     let factor = match (code, recovery_code) {
         (None, None) => None,

@@ -31,7 +31,7 @@ pub(crate) async fn export(
     if request.method() == Method::HEAD {
         return Ok(answer.streaming(stream::empty::<Result<Bytes, Unavailable>>()));
     }
-    let (exports, user) = (api.export.clone(), caller.0.user);
+    let (exports, user) = (api.identity.export.clone(), caller.0.user);
     let begin = async move { exports.begin(user).await };
     let begun = api.runner.run(begin).await?;
     let body = api.runner.stream_body(|feed| write_export(begun, encoder, feed));

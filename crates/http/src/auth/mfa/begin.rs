@@ -32,7 +32,7 @@ pub(crate) async fn begin(
     api: Data<Api>,
     Body(request): Body<TotpBeginRequest>,
 ) -> Result<Json<TotpEnrolment>, ApiError> {
-    let (factors, claim) = (api.second_factors.clone(), caller.session_ref()?);
+    let (factors, claim) = (api.identity.second_factors.clone(), caller.session_ref()?);
     let begin = async move { factors.begin(claim, request.password).await };
     Ok(Json(TotpEnrolment::new(&api.runner.run(begin).await?)))
 }

@@ -12,7 +12,7 @@ pub(crate) async fn disable(
     api: Data<Api>,
     Body(request): Body<FreshProofRequest>,
 ) -> Result<Json<Done>, ApiError> {
-    let (factors, claim) = (api.second_factors.clone(), caller.session_ref()?);
+    let (factors, claim) = (api.identity.second_factors.clone(), caller.session_ref()?);
     let proof = request.proof()?;
     let disable = async move { factors.disable(claim, proof).await };
     api.runner.run(disable).await?;

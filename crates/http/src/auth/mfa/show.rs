@@ -23,7 +23,7 @@ pub(crate) async fn show(
     caller: Caller,
     api: Data<Api>,
 ) -> Result<Json<FactorsResponse>, ApiError> {
-    let (factors, passkeys) = (api.second_factors.clone(), api.passkeys.clone());
+    let (factors, passkeys) = (api.identity.second_factors.clone(), api.identity.passkeys.clone());
     let user = caller.0.user;
     let look = async move {
         Ok::<_, Unavailable>((factors.overview(user).await?, passkeys.list(user).await?.len()))

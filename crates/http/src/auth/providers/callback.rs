@@ -25,7 +25,7 @@ pub(crate) async fn callback(
         }
     };
     let browser = api.browsers.browser_secret(&request);
-    let sign_in = api.provider_sign_in.clone();
+    let sign_in = api.identity.provider_sign_in.clone();
     let finish = async move { Ok::<_, Unavailable>(sign_in.finish(answer, browser, device).await) };
     match api.runner.run(finish).await? {
         Ok(CallbackOutcome::Onward { url, verifier }) => {

@@ -19,7 +19,7 @@ pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpRe
         Err(refusal) => return api.browsers.report_failure(&request, None, refusal),
     };
     let browser = api.browsers.browser_secret(&request);
-    let sign_in = api.provider_sign_in.clone();
+    let sign_in = api.identity.provider_sign_in.clone();
     // That it failed is told in more than one way, so it is no failure here.
     let begin = async move { Ok::<_, Unavailable>(sign_in.begin(wish, browser).await) };
     match api.runner.run(begin).await? {

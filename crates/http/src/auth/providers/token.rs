@@ -35,7 +35,7 @@ pub(crate) async fn token(
 ) -> Result<Json<SignInResponse>, ApiError> {
     RawBody::expect_json(&request)?;
     let PresentedCode { codes, verifier } = PresentedCode::parse(&body)?;
-    let sign_in = api.provider_sign_in.clone();
+    let sign_in = api.identity.provider_sign_in.clone();
     let redeem = async move {
         let Some((code, others)) = codes.split_first() else {
             return Err(RedeemError::InvalidGrant);

@@ -24,7 +24,7 @@ pub(crate) struct PasskeyLoginRequest {
 
 /// Whatever body comes along says nothing, and is not read.
 pub(crate) async fn begin_login(api: Data<Api>) -> Result<Json<AskedResponse>, ApiError> {
-    let sign_in = api.passkey_sign_in.clone();
+    let sign_in = api.identity.passkey_sign_in.clone();
     let ask = async move { sign_in.ask().await };
     Ok(Json(AskedResponse::new(api.runner.run(ask).await?)?))
 }
@@ -36,7 +36,7 @@ pub(crate) async fn complete_login(
     Body(request): Body<PasskeyLoginRequest>,
 ) -> Result<Json<SignInResponse>, ApiError> {
     let (token, answer) = require_answer(request.challenge_token, request.credential.as_ref())?;
-    let sign_in = api.passkey_sign_in.clone();
+    let sign_in = api.identity.passkey_sign_in.clone();
     let login = async move { sign_in.sign_in(&token, &answer, device).await };
     let signed_in = api.runner.run(login).await?;
     let owes = gates.rules.get().owes_declaration(signed_in.account.customer);

@@ -1,0 +1,75 @@
+//! The use cases of identity, taken whole by whoever serves them.
+
+use crate::accounts::Accounts;
+use crate::api_keys::ApiKeys;
+use crate::app_passwords::AppPasswords;
+use crate::deletion::AccountDeletion;
+use crate::export::AccountExport;
+use crate::first_admin::FirstAdmin;
+use crate::invitations::Invitations;
+use crate::key_oversight::ApiKeyAdmin;
+use crate::passkey_sign_in::PasskeySignIn;
+use crate::passkeys::Passkeys;
+use crate::password_changes::PasswordChanges;
+use crate::password_resets::PasswordResets;
+use crate::provider_sign_in::ProviderSignIn;
+use crate::reauthenticator::Reauthenticator;
+use crate::registration::Registration;
+use crate::roles::Roles;
+use crate::second_factors::SecondFactors;
+use crate::sessions::Sessions;
+use crate::sign_in::SignIn;
+use crate::sign_in_history::SignInHistory;
+use crate::verification::Verification;
+
+/// Use cases of people and their own accounts. Clones share what they hold.
+#[derive(Clone)]
+pub struct Identity {
+    /// Reading and changing one's account.
+    pub accounts: Accounts,
+    /// Keys that scripts call with.
+    pub api_keys: ApiKeys,
+    /// Passwords for programs that cannot ask for a second factor.
+    pub app_passwords: AppPasswords,
+    /// Deletion of one's account.
+    pub deletion: AccountDeletion,
+    /// Export of one's data.
+    pub export: AccountExport,
+    /// Creation of the first administrator.
+    pub first_admin: FirstAdmin,
+    /// History of sign-ins.
+    pub history: SignInHistory,
+    /// Sign-in with a passkey.
+    pub passkey_sign_in: PasskeySignIn,
+    /// Adding, renaming and removing passkeys.
+    pub passkeys: Passkeys,
+    /// Reset of a forgotten password.
+    pub password_resets: PasswordResets,
+    /// Change of one's password.
+    pub passwords: PasswordChanges,
+    /// Sign-in at an identity provider.
+    pub provider_sign_in: ProviderSignIn,
+    /// Proof of ownership, where a session is not enough.
+    pub reauthenticator: Reauthenticator,
+    /// Registration of new accounts.
+    pub registration: Registration,
+    /// Second factors of one's account.
+    pub second_factors: SecondFactors,
+    /// Sessions, and their renewal.
+    pub sessions: Sessions,
+    /// Sign-in with a password.
+    pub sign_in: SignIn,
+    /// Verification of email addresses.
+    pub verification: Verification,
+}
+
+/// Use cases by which administrators look after other people's accounts.
+#[derive(Clone)]
+pub struct Administration {
+    /// API keys of other people.
+    pub api_keys: ApiKeyAdmin,
+    /// Invitations to register.
+    pub invitations: Invitations,
+    /// Roles, deactivation and reactivation.
+    pub roles: Roles,
+}
