@@ -13,7 +13,7 @@ use crate::python::Venv;
 /// The official client that the composed server is tried with.
 const OPENAI: &str = "openai==3.54.0";
 /// Clients of others for the same API, each package with its version.
-const SDKS: &str = include_str!("../../crates/server/tests/openai_sdks.txt");
+const SDKS: &str = include_str!("../../crates/server/tests/ai/openai/sdks.txt");
 /// The mail relay that mail is handed to.
 const AIOSMTPD: &str = "aiosmtpd==1.4.6";
 /// Package that fuzzes the server by its description.
@@ -26,9 +26,9 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
     let python = Venv::with("test-peers", &[OPENAI, AIOSMTPD, SCHEMATHESIS, OPENAPI_CLIENT])?;
     let sdks = Venv::with("openai-clients", &SDKS.lines().collect::<Vec<_>>())?;
     let chromedriver = chromium::driver()?;
-    let oidc = node::modules("oidc-provider", "crates/server/tests/it/oidc")?;
-    let openai = node::modules("openai", "crates/server/tests/it/openai")?;
-    let openapi = node::modules("openapi-typescript", "crates/server/tests/it/openapi")?;
+    let oidc = node::modules("oidc-provider", "crates/server/tests/auth/oidc")?;
+    let openai = node::modules("openai", "crates/server/tests/ai/openai")?;
+    let openapi = node::modules("openapi-typescript", "crates/server/tests/server/openapi")?;
     let cluster = Cluster::for_tests(interrupt)?;
     let mut tests = cargo();
     tests

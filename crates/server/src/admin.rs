@@ -14,6 +14,7 @@ use pia_identity::{
 use pia_kernel::{Clock, Cursor, InvitationId, LiveSetting, PageRequest, Unavailable};
 use pia_policy::{GroupError, VerifyingKey};
 use pia_sealing::{AcceptNew, MasterKeyError, ServerSeal};
+use pia_settings::{AdminCommand, AdminConfig};
 use pia_storage::StartupError;
 use pia_storage_identity::SqlAccounts;
 
@@ -21,7 +22,6 @@ use crate::compose::{AdministrationParts, administration, fold_addresses, master
 use crate::licence::{LicenceFile, LicenceSeats};
 use credits::CreditServices;
 use groups::GroupServices;
-use pia_settings::{AdminCommand, AdminConfig};
 
 const DAY: Duration = Duration::from_hours(24);
 /// Said of a role that is given to whoever may not own the address.

@@ -27,6 +27,7 @@ use pia_identity::DEFAULT_GROUP;
 use pia_kernel::{Clock, Unavailable};
 use pia_policy::Groups;
 use pia_sealing::MasterKeyError;
+use pia_settings::LiveConfig;
 use pia_storage::StartupError;
 use pia_storage_assistant::SqlCreditStore;
 use pia_storage_policy::SqlGroups;
@@ -42,7 +43,6 @@ use crate::free_group::FreeGroup;
 use crate::housekeeping::Housekeeping;
 use crate::pulse;
 use infrastructure::Infrastructure;
-use pia_settings::LiveConfig;
 use use_cases::UseCases;
 
 pub(crate) use administration::{AdministrationParts, administration};

@@ -1,12 +1,11 @@
 //! Log output, and its format.
 
+use pia_settings::{LogFormat, Logging};
 use tracing_subscriber::filter::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Registry, fmt};
-
-use pia_settings::{LogFormat, Logging};
 
 /// Changes what is logged while the server runs.
 pub(crate) struct LogLevel(reload::Handle<EnvFilter, Registry>);

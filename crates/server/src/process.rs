@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use actix_web::web::Data;
 use pia_kernel::SystemClock;
+use pia_settings::{AdminCommand, Command, Config, Faults, LiveConfig, Sources, USAGE, watch};
 use pia_storage::StartupError;
 use pia_web::TrustedProxies;
 
@@ -16,7 +17,6 @@ use crate::logging::{self, LogLevel};
 use crate::serve::{Listen, Server};
 use crate::shutdown;
 use crate::tls::{self, CertificateError};
-use pia_settings::{AdminCommand, Command, Config, Faults, LiveConfig, Sources, USAGE, watch};
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use pia_settings::TlsFiles;
 use rustls::ServerConfig;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-
-use pia_settings::TlsFiles;
 
 /// Reasons why the certificate cannot be shown.
 #[derive(Debug, thiserror::Error)]

@@ -1,9 +1,10 @@
 //! Choosing another password while one knows the one before.
 
+use std::sync::Arc;
+
 use pia_kernel::LiveSetting;
 use pia_kernel::{Timestamp, UserId};
 use pia_testkit::FixedClock;
-use std::sync::Arc;
 
 use super::*;
 use crate::factor_proofs::FactorPorts;

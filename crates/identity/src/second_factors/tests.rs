@@ -1,8 +1,9 @@
 //! Putting a second factor on, taking it off, and what proves it.
 
+use std::sync::Arc;
+
 use pia_kernel::{Clock, SessionId};
 use pia_testkit::ManualClock;
-use std::sync::Arc;
 use totp_rs::{Builder, Secret as TotpSecret};
 
 use super::*;

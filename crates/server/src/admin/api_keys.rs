@@ -1,9 +1,9 @@
 //! `pia-server admin api-key …`: looks after people's API keys.
 
 use pia_identity::{Administration, ApiKeyEntry, RemoveApiKeyError};
+use pia_settings::ApiKeyCommand;
 
 use super::{AdminError, line};
-use pia_settings::ApiKeyCommand;
 
 /// Does it, and answers what is to be told of it.
 pub(super) async fn run(

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use pia_assistant::{CreditStore, Micros, Mismatch, Weeks};
 use pia_kernel::{AuditEntry, Clock, LiveSetting, SideEffects};
 use pia_policy::GroupError;
+use pia_settings::CreditsCommand;
 use pia_storage::Database;
 use pia_storage_assistant::SqlCreditStore;
 
 use super::groups::GroupServices;
 use super::{AdminError, line};
-use pia_settings::CreditsCommand;
 
 /// Services that administer budgets, without a server around them.
 pub(super) struct CreditServices {

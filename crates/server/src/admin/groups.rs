@@ -8,11 +8,11 @@ use pia_policy::{
     CreditLimit, Feature, Group, GroupEntry, GroupError, GroupSettings, Groups, LicenceState,
     Licensed, Quota, SettingChange,
 };
+use pia_settings::{GroupCommand, ListedEntries};
 use pia_storage::Database;
 
 use super::{AdminError, line};
 use crate::compose::GroupPolicy;
-use pia_settings::{GroupCommand, ListedEntries};
 
 /// Services that administer groups, without a server around them.
 pub(super) struct GroupServices {

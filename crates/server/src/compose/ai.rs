@@ -7,6 +7,7 @@ use pia_assistant::{
 };
 use pia_http::AiApi;
 use pia_kernel::LiveSetting;
+use pia_settings::{Config, LiveConfig};
 use pia_storage_assistant::{Counts, SqlCreditStore};
 use pia_upstream::{
     MaxTokensSupport, O200k, SamplingSupport, Tls, TokioTimer, Upstream, UpstreamLimits,
@@ -17,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::ComposeError;
 use super::infrastructure::Infrastructure;
-use pia_settings::{Config, LiveConfig};
 
 /// Makes the AI use cases of one worker, with connections of its own.
 #[derive(Clone)]

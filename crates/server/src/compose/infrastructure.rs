@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pia_kernel::{Clock, LiveSetting, Unavailable};
 use pia_policy::VerifyingKey;
 use pia_sealing::{AcceptNew, KeyGuard, MasterKeyError, MasterKeys, Sealer, ServerSeal};
+use pia_settings::{Encryption, LiveConfig};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAddresses, SqlFirstAdmin};
 use pia_storage_sealing::{SqlKeyRegister, SqlSalts};
@@ -15,7 +16,6 @@ use pia_upstream::Tls;
 use super::ComposeError;
 use crate::licence::LicenceFile;
 use crate::setup::{Administrators, Setup};
-use pia_settings::{Encryption, LiveConfig};
 
 /// Infrastructure that everything else is built on.
 pub(super) struct Infrastructure<'a> {

@@ -1,0 +1,55 @@
+//! Stored chats.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::client::{Answer, Client};
+
+/// Path of all chats.
+pub const CHATS: &str = "/api/v1/chats";
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+/// An id that no chat has.
+pub fn new_id() -> String {
+    Uuid::now_v7().to_string()
+}
+
+/// A chat with one message, changed then.
+pub fn chat(id: &str, updated_at: &str) -> Value {
+    json!({
+        "id": id,
+        "schemaVersion": 1,
+        "title": "A title",
+        "createdAt": "2026-01-01T00:00:00Z",
+        "updatedAt": updated_at,
+        "lastAccessedAt": "2026-01-02T00:00:00Z",
+        "windowMode": "Assistant",
+        "messages": [{
+            "id": new_id(), "role": "user", "content": "Hello", "timestamp": updated_at,
+            "isProtectedRoute": false,
+        }],
+    })
+}
+
+/// Stores a text as a chat, whatever it is.
+pub async fn put_text(client: &Client, id: &str, document: &str) -> Answer {
+    client.send("PUT", &format!("{CHATS}/{id}"), &[JSON], document.as_bytes()).await
+}
+
+/// Stores a chat.
+pub async fn put(client: &Client, chat: &Value) -> Answer {
+    put_text(client, chat["id"].as_str().expect("an id"), &chat.to_string()).await
+}
+
+/// A chat of somebody's; its id.
+pub async fn stored(client: &Client) -> String {
+    let id = new_id();
+    let answer = put(client, &chat(&id, "2026-08-01T09:14:02Z")).await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    id
+}
+
+/// Deletes a chat.
+pub async fn delete(client: &Client, id: &str) -> Answer {
+    client.send("DELETE", &format!("{CHATS}/{id}"), &[], b"").await
+}

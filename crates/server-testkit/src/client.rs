@@ -1,0 +1,202 @@
+//! Somebody who calls the server.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// Longer than anything a test waits for on purpose.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Caller with its tokens.
+#[derive(Debug, Clone)]
+pub struct Client {
+    /// Address of the server.
+    pub addr: SocketAddr,
+    /// Access token, or API key.
+    pub access: Option<String>,
+    /// Refresh token.
+    pub refresh: Option<String>,
+    /// The account's id.
+    pub user: Option<String>,
+}
+
+/// Answer of the server.
+#[derive(Debug)]
+pub struct Answer {
+    /// Status code.
+    pub status: u16,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body as JSON; null where it is none.
+    pub body: Value,
+    /// Body as it came.
+    pub bytes: Vec<u8>,
+}
+
+impl Answer {
+    /// Value of a header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Code of an error, or nothing.
+    pub fn error(&self) -> &str {
+        self.body["error"].as_str().unwrap_or_default()
+    }
+
+    /// Status and code of a refusal, which has one of the two forms that all
+    /// have. OpenAI's clients have a code of their own for a wrong token.
+    pub fn refusal(&self) -> (u16, &str) {
+        if let Some(code) = self.body["error"]["code"].as_str() {
+            let code = if code == "invalid_api_key" { "unauthorized" } else { code };
+            return (self.status, code);
+        }
+        assert_eq!(self.header("content-type"), Some("application/json"), "{}", self.text());
+        assert!(self.body["message"].as_str().is_some_and(|it| !it.is_empty()), "{}", self.text());
+        (self.status, self.error())
+    }
+
+    /// Body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+}
+
+impl Client {
+    /// Creates a caller without tokens.
+    pub fn new(addr: SocketAddr) -> Self {
+        Self { addr, access: None, refresh: None, user: None }
+    }
+
+    /// With the tokens of an envelope.
+    pub fn with_tokens(self, envelope: &Value) -> Self {
+        let text = |it: &Value| it.as_str().map(str::to_owned);
+        Self {
+            access: text(&envelope["accessToken"]),
+            refresh: text(&envelope["refreshToken"]),
+            user: text(&envelope["user"]["id"]).or(self.user),
+            ..self
+        }
+    }
+
+    /// Returns the client at another instance.
+    pub fn at(self, addr: SocketAddr) -> Self {
+        Self { addr, ..self }
+    }
+
+    /// Sends a `GET`.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], b"").await
+    }
+
+    /// Sends a `POST` with a JSON body.
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        let headers = [("content-type", "application/json; charset=utf-8")];
+        self.send("POST", path, &headers, body.to_string().as_bytes()).await
+    }
+
+    /// Sends a request and reads the whole answer.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Answer {
+        let mut socket = self.begin(method, path, headers, body).await;
+        let mut raw = Vec::new();
+        let reading = async {
+            // A server that refuses a body may close before it was all sent,
+            // and one that does not read it closes only after a while.
+            while !whole(&raw) && socket.read_buf(&mut raw).await.is_ok_and(|it| it > 0) {}
+        };
+        tokio::time::timeout(PATIENCE, reading).await.expect("an answer in time");
+        parse(&raw)
+    }
+
+    /// Sends a request and leaves the answer to be read from the socket.
+    pub async fn begin(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> TcpStream {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
+        if !headers.iter().any(|(name, _)| *name == "host") {
+            head.push_str("host: test\r\n");
+        }
+        let lengthless =
+            headers.iter().any(|(name, _)| ["transfer-encoding", "content-length"].contains(name));
+        if !lengthless && (!body.is_empty() || method == "POST") {
+            write!(head, "content-length: {}\r\n", body.len()).expect("text");
+        }
+        if let Some(token) = &self.access
+            && !headers.iter().any(|(name, _)| *name == "authorization")
+        {
+            write!(head, "authorization: Bearer {token}\r\n").expect("text");
+        }
+        for (name, value) in headers {
+            write!(head, "{name}: {value}\r\n").expect("text");
+        }
+        head.push_str("\r\n");
+        let mut socket = TcpStream::connect(self.addr).await.expect("a connection");
+        socket.set_nodelay(true).expect("an option");
+        socket.write_all(head.as_bytes()).await.expect("a head that is taken");
+        // The rest may be refused before it is read.
+        drop(socket.write_all(body).await);
+        socket
+    }
+}
+
+/// Returns whether an answer that tells its length has all come.
+fn whole(raw: &[u8]) -> bool {
+    let Some(end) = raw.windows(4).position(|it| it == b"\r\n\r\n") else { return false };
+    let head = String::from_utf8_lossy(&raw[..end]).to_ascii_lowercase();
+    let length =
+        head.lines().find_map(|it| it.strip_prefix("content-length:")?.trim().parse().ok());
+    length.is_some_and(|it: usize| raw.len() >= end + 4 + it)
+}
+
+/// Takes an answer apart; the connection's end is the answer's.
+pub fn parse(raw: &[u8]) -> Answer {
+    let end = raw.windows(4).position(|it| it == b"\r\n\r\n").expect("a whole head");
+    let head = String::from_utf8_lossy(&raw[..end]).into_owned();
+    let mut lines = head.split("\r\n");
+    let status = lines.next().and_then(|it| it.split(' ').nth(1)?.parse().ok());
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|it| it.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let chunked =
+        headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
+    let bytes = if chunked { unchunked(&raw[end + 4..]) } else { raw[end + 4..].to_vec() };
+    let body = serde_json::from_slice(&bytes).unwrap_or_default();
+    Answer { status: status.expect("a status"), headers, body, bytes }
+}
+
+/// Returns the content of the chunks, as far as they came.
+pub fn unchunked(mut raw: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::new();
+    while let Some(end) = raw.windows(2).position(|it| it == b"\r\n") {
+        let size = String::from_utf8_lossy(&raw[..end]).into_owned();
+        let size = usize::from_str_radix(size.trim(), 16).unwrap_or(0);
+        if size == 0 || raw.len() < end + 2 + size {
+            break;
+        }
+        whole.extend_from_slice(&raw[end + 2..end + 2 + size]);
+        raw = raw.get(end + 4 + size..).unwrap_or_default();
+    }
+    whole
+}
+
+/// Returns the names of an object's fields, sorted.
+pub fn keys(object: &Value) -> Vec<&str> {
+    let mut keys: Vec<_> = object.as_object().expect("an object").keys().collect();
+    keys.sort();
+    keys.into_iter().map(String::as_str).collect()
+}

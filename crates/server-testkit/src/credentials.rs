@@ -1,0 +1,82 @@
+//! Credentials of people: sessions, app passwords, API keys and passkeys.
+
+use serde_json::{Value, json};
+
+use crate::authenticator::Authenticator;
+use crate::client::{Answer, Client};
+use crate::harness::{PASSWORD, TestApp};
+
+/// Lists the sessions of the client.
+pub async fn sessions(client: &Client) -> Vec<Value> {
+    let answer = client.get("/auth/sessions").await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.body["items"].as_array().expect("a list").clone()
+}
+
+/// The id of the client's own session.
+pub async fn current_session(client: &Client) -> String {
+    let sessions = sessions(client).await;
+    let current = sessions.iter().find(|it| it["current"] == true).expect("a session");
+    current["id"].as_str().expect("an id").to_owned()
+}
+
+/// Creates an app password of the client's own.
+pub async fn create_app_password(client: &Client, name: &str) -> Value {
+    let answer =
+        client.post("/auth/app-passwords", &json!({ "name": name, "password": PASSWORD })).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.body
+}
+
+/// Creates an app password, and returns its id.
+pub async fn app_password_id(client: &Client) -> String {
+    text(&create_app_password(client, "one").await["id"])
+}
+
+/// Creates an API key of the client's own, with these fields beside the usual ones.
+pub async fn create_api_key(client: &Client, wish: Value) -> Value {
+    let mut body = json!({ "name": "Nightly", "password": PASSWORD });
+    let wish = wish.as_object().cloned().unwrap_or_default();
+    body.as_object_mut().expect("an object").extend(wish);
+    let answer = client.post("/auth/api-keys", &body).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.body
+}
+
+/// Creates an API key, and returns its id.
+pub async fn api_key_id(client: &Client) -> String {
+    text(&create_api_key(client, json!({})).await["id"])
+}
+
+/// Somebody who calls with a key, and has nothing else.
+pub async fn script(app: &TestApp, owner: &Client) -> Client {
+    let key = text(&create_api_key(owner, json!({})).await["apiKey"]);
+    Client { access: Some(key), ..app.stranger() }
+}
+
+/// Requests the options for a new passkey, as an owner with the usual password.
+pub async fn passkey_options(client: &Client) -> Value {
+    let asked =
+        client.post("/auth/webauthn/register/begin", &json!({ "password": PASSWORD })).await;
+    assert_eq!(asked.status, 200, "{}", asked.text());
+    asked.body
+}
+
+/// Adds a passkey by the answer to its options.
+pub async fn add_passkey(client: &Client, asked: &Value, name: &str, credential: &Value) -> Answer {
+    let token = &asked["challengeToken"];
+    let body = json!({ "challengeToken": token, "name": name, "credential": credential });
+    client.post("/auth/webauthn/register/complete", &body).await
+}
+
+/// Adds the authenticator's passkey to the client's account.
+pub async fn enrol(client: &Client, key: &mut Authenticator, name: &str) -> String {
+    let asked = passkey_options(client).await;
+    let added = add_passkey(client, &asked, name, &key.create(&asked["publicKey"])).await;
+    assert_eq!(added.status, 200, "{}", added.text());
+    added.body["id"].as_str().expect("an id").to_owned()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}

@@ -1,0 +1,306 @@
+//! The application as deployed: real workers, a real socket, its own database,
+//! a folder of its own.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use actix_web::dev::ServerHandle;
+use diesel::dsl;
+use diesel::sql_types::BigInt;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use pia_kernel::{Clock, SystemClock};
+use pia_policy::{Edition, SigningKey, Terms};
+use pia_server::{AdminError, Listen, Server, administer, compose};
+use pia_settings::{Command, Config, LiveConfig, Sources};
+use pia_storage::{Database, DbError, on_conn};
+use pia_testkit::databases::TestDatabase;
+use pia_web::TrustedProxies;
+use serde_json::json;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use crate::client::Client;
+
+/// Password of everybody.
+pub const PASSWORD: &str = "correct horse battery staple";
+/// Key that signs its access tokens.
+pub const JWT_KEY: &str = "kK3vJx7Qd0w2Zr8Tn5Yb1Lm6Pc4Hs9Gf";
+/// Key that seals data.
+pub const MASTER_KEY: &str = "3f9c1e7ab25d804657e1c3d9f0b8a2641d7e5c9b3a8f60427c1e9d5b3f7a8064";
+
+/// A server of one test's own.
+pub struct TestApp {
+    /// Address of the server.
+    pub addr: SocketAddr,
+    /// The settings; `apply` changes them as a reload would.
+    pub config: Arc<LiveConfig>,
+    /// Cancelled, it ends open streams as a shutdown does.
+    pub stop: CancellationToken,
+    /// Folder of its files.
+    pub dir: PathBuf,
+    sources: Sources,
+    server: ServerHandle,
+    _dir: TempDir,
+    database: Arc<TestDatabase>,
+}
+
+/// Configuration of a server before it starts.
+pub struct Setting {
+    database: Arc<TestDatabase>,
+    variables: Vec<(String, String)>,
+    clock: Arc<dyn Clock>,
+    /// Content of the licence file.
+    licence: Option<Vec<u8>>,
+}
+
+/// Settings that make tests quick: cheap hashes, and budgets that do not end.
+const BASE: &[(&str, &str)] = &[
+    ("Server__Address", "127.0.0.1:0"),
+    ("Server__Workers", "2"),
+    ("Jwt__SecretKey", JWT_KEY),
+    ("Encryption__MasterKey", MASTER_KEY),
+    ("PasswordHashing__MemoryKib", "64"),
+    ("PasswordHashing__Iterations", "1"),
+    ("RateLimits__Global", "1000000"),
+    ("RateLimits__Auth", "1000000"),
+    ("RateLimits__LocalAuth", "1000000"),
+    ("RateLimits__Ai", "1000000"),
+    ("RateLimits__Sync", "1000000"),
+];
+
+impl Setting {
+    /// A licensed server on this database.
+    pub fn on(database: TestDatabase) -> Self {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Self {
+            database: Arc::new(database),
+            variables: BASE.iter().map(owned).collect(),
+            clock: Arc::new(SystemClock),
+            licence: Some(licence(&terms()).into_bytes()),
+        }
+    }
+
+    /// A licensed server on the database of another.
+    pub fn beside(app: &TestApp) -> Self {
+        Self { database: Arc::clone(&app.database), ..Self::on(TestDatabase::sqlite()) }
+    }
+
+    /// Without a variable that these tests set, so that a file can.
+    pub fn without(mut self, name: &str) -> Self {
+        self.variables.retain(|(it, _)| it != name);
+        self
+    }
+
+    /// With this setting, named as an environment variable.
+    #[expect(clippy::needless_pass_by_value, reason = "callers write texts and numbers")]
+    pub fn with(mut self, name: &str, value: impl ToString) -> Self {
+        self.variables.retain(|(it, _)| it != name);
+        self.variables.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    /// With this upstream.
+    pub fn with_upstream(self, endpoint: &str) -> Self {
+        self.with("Ai__Endpoint", endpoint)
+            .with("Ai__ApiKey", "sk-the-upstreams-key")
+            .with("Ai__Model", "test-model")
+    }
+
+    /// With another licence, or none.
+    pub fn licensed(self, licence: Option<Terms>) -> Self {
+        Self { licence: licence.map(|it| self::licence(&it).into_bytes()), ..self }
+    }
+
+    /// With this in the licence's place, whatever it is.
+    pub fn licence_file(self, content: &[u8]) -> Self {
+        Self { licence: Some(content.to_vec()), ..self }
+    }
+
+    /// With an outbox that letters are put into; nobody listens where they
+    /// would be sent to.
+    pub fn with_mail(self) -> Self {
+        self.with_relay_at(9)
+    }
+
+    /// With another clock.
+    pub fn at(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Starts a server with these settings.
+    pub async fn start(self) -> TestApp {
+        TestApp::start(self).await
+    }
+}
+
+/// The terms of a licence that includes all but what only the managed service does.
+pub fn terms() -> Terms {
+    Terms::new("A test", Edition::Enterprise, SystemClock.now())
+}
+
+/// A licence file's text, signed with the development key.
+pub fn licence(terms: &Terms) -> String {
+    let key = include_str!("../../../xtask/dev-license-key");
+    SigningKey::parse(key).expect("the development key").issue(terms).expect("a licence")
+}
+
+impl TestApp {
+    /// A licensed server on SQLite.
+    pub async fn spawn() -> Self {
+        Setting::on(TestDatabase::sqlite()).start().await
+    }
+
+    async fn start(setting: Setting) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let dir = folder.path().to_owned();
+        if let Some(content) = &setting.licence {
+            std::fs::write(dir.join("license.lic"), content).expect("a licence file");
+        }
+        let sources = sources(&dir, setting.variables, &setting.database);
+        let config = sources.load_config().expect("settings");
+        let listen = listen(&config);
+        let config = Arc::new(LiveConfig::new(config));
+        let app = compose(&config, setting.clock).await.expect("a server");
+        let Server { addr, background, server, .. } = Server::bind(listen, app).expect("a port");
+        let (handle, stop) = (server.handle(), background.stop.clone());
+        #[expect(clippy::disallowed_methods, reason = "stopped on drop")]
+        let _running = tokio::spawn(async move {
+            drop(server.await);
+            background.finish().await;
+        });
+        let database = setting.database;
+        Self { addr, config, stop, dir, sources, server: handle, _dir: folder, database }
+    }
+
+    /// Puts other settings into `appsettings.json` and reads it at once.
+    pub fn reload(&self, settings: &serde_json::Value) {
+        let path = self.dir.join("appsettings.json");
+        std::fs::write(path, settings.to_string()).expect("a settings file");
+        drop(self.config.reload(&self.sources));
+    }
+
+    /// The files that its database is in; none if it is a server's.
+    pub fn database_files(&self) -> Vec<PathBuf> {
+        let Some(file) = self.database.url.strip_prefix("sqlite://") else { return Vec::new() };
+        let folder = Path::new(file).parent().expect("a folder");
+        let entries = folder.read_dir().expect("a folder");
+        entries.map(|it| it.expect("an entry").path()).collect()
+    }
+
+    /// Does something to its database beside it.
+    pub async fn execute(&self, sql: &str) {
+        let startup = self.config.latest().database.startup.clone();
+        let db = Database::open(&startup.target, startup.options).expect("a database");
+        execute(&db, sql).await;
+    }
+
+    /// Returns the number of rows it has `of` a table, or of those where
+    /// something is so.
+    pub async fn count(&self, of: &str) -> i64 {
+        let startup = self.config.latest().database.startup.clone();
+        let db = Database::open(&startup.target, startup.options).expect("a database");
+        let count = dsl::sql::<BigInt>(&format!("(SELECT COUNT(*) FROM {of})"));
+        let count = diesel::select(count);
+        let found: Result<i64, DbError> =
+            on_conn!(db.reader(), |conn| count.get_result(conn).await?);
+        found.expect("a count")
+    }
+
+    /// Does what `pia-server admin …` does, as another process would.
+    pub async fn admin(&self, line: &str) -> Result<String, AdminError> {
+        self.admin_at(line, Arc::new(SystemClock)).await
+    }
+
+    /// Runs the command by another clock.
+    pub async fn admin_at(&self, line: &str, clock: Arc<dyn Clock>) -> Result<String, AdminError> {
+        let words = std::iter::once("admin").chain(line.split(' '));
+        let words: Vec<String> = words.map(str::to_owned).collect();
+        let (command, _) = Sources::from_command_line(Vec::new(), &words).expect("a command");
+        let command = match command {
+            Command::Admin(command) => Some(command),
+            _ => None,
+        };
+        let command = command.expect("something to do to accounts");
+        let config = self.sources.read_for_admin().expect("settings");
+        administer(&config, command, clock).await
+    }
+
+    /// The database that it is on.
+    pub fn database(&self) -> &TestDatabase {
+        &self.database
+    }
+
+    /// The token in the file that lets whoever reads it set the server up.
+    pub fn setup_token(&self) -> Option<String> {
+        let token = std::fs::read_to_string(self.dir.join(".setup-token")).ok()?;
+        Some(token.trim().to_owned())
+    }
+
+    /// Somebody without an account.
+    pub fn stranger(&self) -> Client {
+        Client::new(self.addr)
+    }
+
+    /// Somebody with a new account who has signed in.
+    pub async fn signed_in(&self) -> Client {
+        let email = format!("{}@example.org", uuid::Uuid::now_v7().simple());
+        self.sign_up(&email).await
+    }
+
+    /// Two devices of somebody with a new account.
+    pub async fn two_devices(&self) -> (Client, Client) {
+        let email = format!("{}@example.org", uuid::Uuid::now_v7().simple());
+        let first = self.sign_up(&email).await;
+        let person = json!({ "email": email, "password": PASSWORD });
+        let envelope = self.stranger().post("/auth/login/local", &person).await;
+        (first, self.stranger().with_tokens(&envelope.body))
+    }
+
+    /// Somebody with this address who has just made an account and signed in.
+    pub async fn sign_up(&self, email: &str) -> Client {
+        let client = self.stranger();
+        let person = json!({ "email": email, "password": PASSWORD });
+        let made = client.post("/auth/register", &person).await;
+        assert_eq!(made.status, 200, "{:?}", made.body);
+        let envelope = client.post("/auth/login/local", &person).await;
+        assert_eq!(envelope.status, 200, "{:?}", envelope.body);
+        client.with_tokens(&envelope.body)
+    }
+}
+
+impl Drop for TestApp {
+    fn drop(&mut self) {
+        drop(self.server.stop(false));
+    }
+}
+
+/// Does something to a database.
+pub async fn execute(db: &Database, sql: &str) {
+    let done: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
+    done.expect("a statement");
+}
+
+fn sources(dir: &Path, mut variables: Vec<(String, String)>, database: &TestDatabase) -> Sources {
+    let mut set = |name: &str, value: String| variables.push((name.to_owned(), value));
+    set("PIA_ENVIRONMENT", "Development".to_owned());
+    set("PIA_CONTENT_ROOT", dir.display().to_string());
+    set("Database__Provider", database.provider().name().to_owned());
+    set("Database__ConnectionString", database.url.clone());
+    Sources::from_command_line(variables, &[]).expect("sources").1
+}
+
+fn listen(config: &Config) -> Listen {
+    let server = &config.server;
+    Listen {
+        address: server.address,
+        base_path: server.base_path.clone(),
+        proxies: TrustedProxies::new(server.trusted_proxies.clone()),
+        strict_transport: server.strict_transport.clone(),
+        workers: server.workers,
+        connections: server.max_connections_per_worker,
+        body_memory: server.max_body_memory,
+        tls: None,
+        shutdown: server.shutdown_timeout,
+    }
+}

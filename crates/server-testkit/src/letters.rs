@@ -1,0 +1,63 @@
+//! The letters that wait in the outbox.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::MailId;
+use pia_sealing::{MasterKeys, ServerSeal};
+use pia_storage::schema::mails;
+use pia_storage::{Database, DbError, DbUid, StoredEmail, on_conn};
+
+use crate::client::{Answer, Client};
+use crate::harness::TestApp;
+
+type Row = (DbUid, Option<Vec<u8>>);
+
+/// The database of a server, as another program would open it.
+pub fn open(app: &TestApp) -> Database {
+    let startup = app.config.latest().database.startup.clone();
+    Database::open(&startup.target, startup.options).expect("a database")
+}
+
+/// The letters to an address, the oldest first.
+pub async fn letters_to(app: &TestApp, address: &str) -> Vec<StoredEmail> {
+    let sealed = mails::table.order(mails::id).select((mails::id, mails::sealed));
+    let (db, seal) = (open(app), seal(app));
+    let found: Result<Vec<Row>, DbError> = on_conn!(db.reader(), |conn| sealed.load(conn).await?);
+    let opened = found.expect("letters").into_iter().map(|(id, sealed)| {
+        let sealed = sealed.expect("a letter that was not sent");
+        StoredEmail::open(&seal, MailId(id.0), &sealed).expect("a letter")
+    });
+    opened.filter(|it| it.to == address).collect()
+}
+
+/// Returns the names of the emails to an address, the oldest first.
+pub async fn names_to(app: &TestApp, address: &str) -> Vec<String> {
+    letters_to(app, address).await.into_iter().map(|it| it.letter).collect()
+}
+
+/// The link in the last letter to an address.
+pub async fn link_to(app: &TestApp, address: &str) -> String {
+    let letters = letters_to(app, address).await;
+    letters.last().expect("a letter").fields["link"].clone()
+}
+
+/// Returns the target of a link: path and query.
+pub fn target<'a>(app: &TestApp, link: &'a str) -> &'a str {
+    let config = app.config.latest();
+    link.strip_prefix(config.server.public_url.as_str()).expect("a link to this server")
+}
+
+/// Follows a link as a program does that reads JSON.
+pub async fn redeem(client: &Client, path: &str) -> Answer {
+    client.send("GET", path, &[("accept", "application/json")], b"").await
+}
+
+/// The token in a link.
+pub fn token(link: &str) -> &str {
+    link.rsplit_once("token=").expect("a token").1
+}
+
+fn seal(app: &TestApp) -> ServerSeal {
+    let current = app.config.latest().encryption.master_key.clone();
+    ServerSeal::new(MasterKeys { current, previous: None })
+}

@@ -1,0 +1,21 @@
+//! Composed servers for tests, and those who call them: clients, browsers,
+//! authenticators, devices, upstreams and relays.
+
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "for tests")]
+#![expect(clippy::new_without_default, clippy::return_self_not_must_use, reason = "for tests")]
+
+pub mod ai_client;
+pub mod ai_peer;
+pub mod authenticator;
+mod both;
+pub mod browser;
+pub mod chats;
+pub mod client;
+pub mod credentials;
+pub mod harness;
+pub mod letters;
+pub mod licences;
+pub mod machine;
+pub mod patience;
+pub mod program;
+pub mod relay;

@@ -1,0 +1,30 @@
+//! Licences that a server must refuse.
+
+use std::time::Duration;
+
+use pia_kernel::{Clock, SystemClock};
+use pia_policy::{SigningKey, Terms};
+
+use crate::harness::{licence, terms};
+
+/// A licence that somebody else signed.
+pub fn foreign() -> String {
+    let key = SigningKey::generate().expect("a key");
+    key.issue(&terms()).expect("a licence")
+}
+
+/// A licence whose signature belongs to other terms.
+pub fn forged() -> String {
+    let (small, large) =
+        (Terms { max_users: Some(1), ..terms() }, Terms { max_users: None, ..terms() });
+    let (small, large) = (licence(&small), licence(&large));
+    let (_, signature) = small.rsplit_once('.').expect("a signature");
+    let (signed, _) = large.rsplit_once('.').expect("a signature");
+    format!("{signed}.{signature}")
+}
+
+/// A licence that has ended.
+pub fn ended() -> String {
+    let ago = |seconds| SystemClock.now() - Duration::from_secs(seconds);
+    licence(&Terms { issued_at: ago(100), expires_at: Some(ago(10)), ..terms() })
+}

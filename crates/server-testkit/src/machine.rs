@@ -1,0 +1,169 @@
+//! A device of the desktop client's kind.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::hmac;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::client::{Answer, Client};
+
+/// A device with its keys. What it wraps is not encrypted: the server does not
+/// look into it.
+pub struct Machine {
+    /// Id of the device.
+    pub id: String,
+    signer: EcdsaKeyPair,
+}
+
+/// Bytes that stand for something encrypted, in Base64.
+pub fn text(byte: u8, length: usize) -> String {
+    STANDARD.encode(vec![byte; length])
+}
+
+/// Proof key of the recovery copy.
+const PROOF_KEY: [u8; 32] = [42; 32];
+
+/// Proof key, as a device sends it.
+pub fn proof_key() -> Value {
+    json!({ "proofKey": STANDARD.encode(PROOF_KEY), "version": 1 })
+}
+
+/// Proof of the recovery key over a session.
+pub fn proof(session: &str) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &PROOF_KEY);
+    STANDARD.encode(hmac::sign(&key, session.as_bytes()))
+}
+
+/// Recovery copy, as a device sends it.
+pub fn recovery_copy() -> Value {
+    json!({
+        "ciphertext": text(3, 60),
+        "kdfSalt": text(4, 32),
+        "kdfMemoryCostKb": 65_536,
+        "kdfTimeCost": 3,
+        "kdfParallelism": 4,
+        "wrapVersion": 1,
+        "umkVersion": 1,
+        "createdAt": "2026-11-22T00:00:00Z",
+    })
+}
+
+impl Machine {
+    /// Creates a device with new keys.
+    pub fn new() -> Self {
+        let (algorithm, random) = (&ECDSA_P256_SHA256_FIXED_SIGNING, SystemRandom::new());
+        let pkcs8 = EcdsaKeyPair::generate_pkcs8(algorithm, &random).expect("a key");
+        let signer = EcdsaKeyPair::from_pkcs8(algorithm, pkcs8.as_ref(), &random);
+        Self { id: Uuid::now_v7().to_string(), signer: signer.expect("a key") }
+    }
+
+    /// Public key, in Base64.
+    pub fn public_key(&self) -> String {
+        STANDARD.encode(self.signer.public_key())
+    }
+
+    /// Returns the request of a device, with nulls as the client sends them.
+    pub fn registration(&self) -> Value {
+        json!({
+            "deviceId": self.id,
+            "deviceName": "DESKTOP-ADA",
+            "agreementPublicKey": self.public_key(),
+            "signingPublicKey": self.public_key(),
+            "osVersion": "Microsoft Windows NT 10.0.22631.0",
+            "appVersion": null,
+        })
+    }
+
+    /// Registers, and answers what it is told.
+    pub async fn register(&self, client: &Client) -> Value {
+        let answer = client.post("/api/e2ee/devices/register", &self.registration()).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.body
+    }
+
+    /// The session by which it asks to be let in.
+    pub async fn asks(&self, client: &Client) -> String {
+        let session = self.register(client).await["onboardingSessionId"].clone();
+        session.as_str().expect("a session").to_owned()
+    }
+
+    /// The key as it wraps it for itself.
+    pub fn own_key(&self, byte: u8) -> Value {
+        json!({
+            "deviceId": self.id,
+            "ciphertext": text(byte, 60),
+            "hkdfSalt": text(byte, 32),
+            "wrapVersion": 1,
+            "createdByDeviceId": self.id,
+            "approverSignature": null,
+            "signatureVersion": 1,
+            "onboardingSessionId": null,
+            "createdAt": "2026-11-22T00:00:00Z",
+        })
+    }
+
+    /// Stores its own wrapped key.
+    pub async fn keep(&self, client: &Client, byte: u8) -> Answer {
+        client.post(&self.path("wrapped-umk"), &self.own_key(byte)).await
+    }
+
+    /// Path of one of its resources.
+    pub fn path(&self, what: &str) -> String {
+        format!("/api/e2ee/devices/{}/{what}", self.id)
+    }
+
+    /// Its signature over what version 1 or 2 of an approval signs.
+    pub fn approval(&self, target: &Self, session: &str, version: Option<u8>) -> Value {
+        let (wrapped, salt) = (text(7, 60), text(8, 32));
+        let (id, key) = (&target.id, target.public_key());
+        let payload = match version {
+            None | Some(1) => format!("{session}:{id}:{key}"),
+            Some(_) => format!("pia-approval-v2:{session}:{id}:{key}:{wrapped}:{salt}"),
+        };
+        let signature = self.signer.sign(&SystemRandom::new(), payload.as_bytes());
+        let mut approval = json!({
+            "onboardingSessionId": session,
+            "targetDeviceId": id,
+            "wrappedUmk": wrapped,
+            "hkdfSalt": salt,
+            "approverSignature": STANDARD.encode(signature.expect("a signature")),
+            "approverDeviceId": self.id,
+        });
+        if let Some(version) = version {
+            approval["signatureVersion"] = json!(version);
+        }
+        approval
+    }
+
+    /// Body of its activation by the recovery code.
+    pub fn activation(&self, session: &str, proof: &str) -> Value {
+        json!({
+            "deviceId": self.id,
+            "selfWrappedUmk": text(9, 60),
+            "hkdfSalt": text(10, 32),
+            "proofOfPossession": proof,
+            "onboardingSessionId": session,
+        })
+    }
+}
+
+/// Encrypts the account with its first device, and sets recovery up as the
+/// client does.
+pub async fn encrypt(client: &Client) -> Machine {
+    let first = Machine::new();
+    assert_eq!(first.register(client).await["isFirstDevice"], true);
+    assert_eq!(first.keep(client, 1).await.status, 200);
+    let copy = client.post("/api/e2ee/recovery/wrapped-umk", &recovery_copy()).await;
+    assert_eq!(copy.status, 200, "{}", copy.text());
+    first
+}
+
+/// Stores a proof key.
+pub async fn put_proof_key(client: &Client, key: &Value) -> Answer {
+    let headers = [("content-type", "application/json")];
+    let body = key.to_string();
+    client.send("PUT", "/api/e2ee/recovery/proof-key", &headers, body.as_bytes()).await
+}

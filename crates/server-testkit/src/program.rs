@@ -1,0 +1,230 @@
+//! The real binary, in a folder of its own.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::client::Client;
+use crate::harness::{JWT_KEY, MASTER_KEY, licence, terms};
+use crate::patience::until;
+
+/// Call of the binary.
+pub struct Call {
+    dir: Arc<TempDir>,
+    variables: Vec<(String, String)>,
+    arguments: Vec<String>,
+}
+
+/// The binary while it serves; killed when dropped.
+pub struct ServerProcess {
+    /// Address that it listens on.
+    pub addr: SocketAddr,
+    child: Child,
+    log: Log,
+    _dir: Arc<TempDir>,
+}
+
+/// The lines that it has logged so far.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+/// The least that Development asks for, and settings that make tests quick.
+const BASE: &[(&str, &str)] = &[
+    ("PIA_ENVIRONMENT", "Development"),
+    ("JWT_SECRET_KEY", JWT_KEY),
+    ("ENCRYPTION_MASTER_KEY", MASTER_KEY),
+    ("Server__Address", "127.0.0.1:0"),
+    ("Server__Workers", "2"),
+    ("Logging__Format", "json"),
+    ("PasswordHashing__MemoryKib", "64"),
+    ("PasswordHashing__Iterations", "1"),
+    ("RateLimits__Auth", "1000000"),
+    ("RateLimits__LocalAuth", "1000000"),
+];
+
+impl Call {
+    /// In Development, in an empty folder.
+    pub fn new() -> Self {
+        Self { arguments: Vec::new(), ..Self::bare() }.with_all(BASE)
+    }
+
+    /// With nothing set at all.
+    pub fn bare() -> Self {
+        let dir = Arc::new(tempfile::tempdir().expect("a folder"));
+        Self { dir, variables: Vec::new(), arguments: Vec::new() }
+    }
+
+    /// Another call in the same folder, with the same variables.
+    pub fn beside(&self) -> Self {
+        let (dir, variables) = (Arc::clone(&self.dir), self.variables.clone());
+        Self { dir, variables, arguments: Vec::new() }
+    }
+
+    fn with_all(self, variables: &[(&str, &str)]) -> Self {
+        variables.iter().fold(self, |call, (name, value)| call.with(name, value))
+    }
+
+    /// With a variable of its environment.
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.retain(|(it, _)| it != name);
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Without a variable.
+    pub fn without(mut self, name: &str) -> Self {
+        self.variables.retain(|(it, _)| it != name);
+        self
+    }
+
+    /// With an argument.
+    pub fn argument(mut self, argument: &str) -> Self {
+        self.arguments.push(argument.to_owned());
+        self
+    }
+
+    /// With a file in its folder.
+    pub fn file(self, name: &str, content: &str) -> Self {
+        std::fs::write(self.dir().join(name), content).expect("a file");
+        self
+    }
+
+    /// With a licence in its folder.
+    pub fn licensed(self) -> Self {
+        self.file("license.lic", &licence(&terms()))
+    }
+
+    /// Folder that it runs in.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(binary());
+        command
+            .env_clear()
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .args(&self.arguments)
+            .current_dir(self.dir())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self) -> Output {
+        self.command().output().expect("the binary")
+    }
+
+    /// Runs what must fail, and gives what it says.
+    pub fn fails(&self) -> String {
+        let output = self.run();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "it did not fail: {told}");
+        assert!(output.stdout.is_empty(), "it said more than it was asked");
+        told
+    }
+
+    /// Starts it and waits until it listens.
+    pub async fn start(&self) -> ServerProcess {
+        let mut child = self.command().stderr(Stdio::piped()).spawn().expect("the binary");
+        let (log, lines) = (Log::default(), child.stderr.take().expect("a log"));
+        let kept = log.clone();
+        thread::spawn(move || {
+            for line in BufReader::new(lines).lines().map_while(Result::ok) {
+                kept.lines().push(line);
+            }
+        });
+        let listening = until(async || {
+            assert!(matches!(child.try_wait(), Ok(None)), "it ended: {:?}", log.lines());
+            log.find("listening")
+        });
+        let listening = listening.await;
+        let addr = listening["server.address"].as_str().and_then(|it| it.parse().ok());
+        ServerProcess { addr: addr.expect("an address"), child, log, _dir: Arc::clone(&self.dir) }
+    }
+}
+
+impl ServerProcess {
+    /// Creates a caller without tokens.
+    pub fn stranger(&self) -> Client {
+        Client::new(self.addr)
+    }
+
+    /// Waits for a line with this message or code.
+    pub async fn logs(&self, message: &str) -> Value {
+        until(async || self.log.find(message)).await
+    }
+
+    /// Waits for a line with this message on this setting.
+    pub async fn logs_of_setting(&self, message: &str, key: &str) {
+        let found = async || {
+            let lines = self.log.lines();
+            let mut lines = lines.iter().filter_map(|it| serde_json::from_str::<Value>(it).ok());
+            lines.any(|it| it["message"] == message && it["setting.key"] == key).then_some(())
+        };
+        until(found).await;
+    }
+
+    /// All that was logged so far.
+    pub fn log(&self) -> String {
+        self.log.lines().join("\n")
+    }
+
+    /// Sends a signal: `TERM`, `KILL`.
+    pub fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.child.id());
+        let sent = Command::new("sh").args(["-c", &kill]).status().expect("a shell");
+        assert!(sent.success(), "no signal was sent");
+    }
+
+    /// The process's id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for its end.
+    pub async fn end(mut self) -> ExitStatus {
+        until(async || self.child.try_wait().expect("a child")).await
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+impl Log {
+    fn lines(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, message: &str) -> Option<Value> {
+        let lines = self.lines();
+        let mut lines = lines.iter().filter_map(|it| serde_json::from_str::<Value>(it).ok());
+        lines.find(|it| {
+            it["code"] == message || it["message"].as_str().is_some_and(|it| it.contains(message))
+        })
+    }
+}
+
+/// The most memory that a process ever had, in bytes.
+pub fn peak(program: &ServerProcess) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", program.id()));
+    let status = status.expect("a process");
+    let line = status.lines().find_map(|it| it.strip_prefix("VmHWM:")).expect("a peak");
+    line.trim().trim_end_matches("kB").trim().parse::<usize>().expect("a number") << 10
+}
+
+/// The server's binary, which Cargo builds for its integration tests.
+#[expect(clippy::disallowed_methods, reason = "Cargo tells it at run time alone")]
+fn binary() -> String {
+    std::env::var("CARGO_BIN_EXE_pia-server").expect("a test that Cargo runs")
+}

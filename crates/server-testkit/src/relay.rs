@@ -1,0 +1,95 @@
+//! Servers that send mail, and the relay that takes it.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{LiveSetting, Mail, SideEffects, UserId};
+use pia_sealing::{MasterKeys, ServerSeal};
+use pia_storage::schema::{accounts, mails};
+use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::client::Client;
+use crate::harness::{Setting, TestApp};
+
+pub use pia_testkit::relay::{DeliveredMail, FakeRelay, RelayBehaviour};
+
+/// From whom all mail of these tests is.
+pub const FROM: &str = "pia@pia.example";
+
+impl Setting {
+    /// With this relay for its mail.
+    pub fn with_relay(self, relay: &FakeRelay) -> Self {
+        self.with_relay_at(relay.port)
+    }
+
+    /// With a relay that may or may not listen there.
+    pub fn with_relay_at(self, port: u16) -> Self {
+        self.with("Smtp__Host", "localhost")
+            .with("Smtp__Port", port)
+            .with("Smtp__Security", "none")
+            .with("Smtp__From", FROM)
+    }
+}
+
+/// Row of an email that was not sent.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable)]
+pub struct WaitingMail {
+    /// Name of the letter.
+    pub letter: String,
+    /// Number of tries.
+    pub tries: i32,
+    /// True if its text is sealed.
+    pub is_sealed: bool,
+    /// Reason why the last try failed.
+    pub failure: Option<String>,
+}
+
+impl TestApp {
+    /// Puts a mail into its outbox, as a change would that it belongs to.
+    pub async fn queue(&self, mail: Mail) {
+        let config = self.config.latest();
+        let keys = MasterKeys { current: config.encryption.master_key.clone(), previous: None };
+        let db = open(self).with_effects(ServerSeal::new(keys), LiveSetting::new(true));
+        let effects = SideEffects { audit: Vec::new(), mail: vec![mail] };
+        let written = async {
+            in_tx!(db, async |conn| -> Result<(), DbError> {
+                conn.write_effects(&db, &effects).await
+            })
+        };
+        written.await.expect("a mail that waits");
+    }
+
+    /// Takes an account away, with all that goes with it.
+    pub async fn remove(&self, user: UserId) {
+        let db = open(self);
+        let account = diesel::delete(accounts::table.find(DbUid(user.0)));
+        let done: Result<usize, DbError> =
+            on_conn!(db.writer(), |conn| account.execute(conn).await?);
+        assert_eq!(done.expect("an account"), 1);
+    }
+
+    /// Returns the emails in its outbox.
+    pub async fn mails(&self) -> Vec<WaitingMail> {
+        let db = open(self);
+        let rows = mails::table.order(mails::id).select((
+            mails::letter,
+            mails::tries,
+            mails::sealed.is_not_null(),
+            mails::failure,
+        ));
+        let found: Result<Vec<WaitingMail>, DbError> =
+            on_conn!(db.reader(), |conn| rows.load(conn).await?);
+        found.expect("rows")
+    }
+}
+
+impl Client {
+    /// The account's id, for a letter to it.
+    pub fn user_id(&self) -> UserId {
+        UserId(self.user.as_deref().and_then(|it| it.parse().ok()).expect("an id"))
+    }
+}
+
+fn open(app: &TestApp) -> Database {
+    let startup = app.config.latest().database.startup.clone();
+    Database::open(&startup.target, startup.options).expect("a database")
+}

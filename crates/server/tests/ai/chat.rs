@@ -1,0 +1,319 @@
+//! A turn of a conversation, and what the model is asked for it.
+
+use pia_demo_upstream::Demo;
+use pia_server_testkit::ai_client::{
+    CHAT, COMPLETIONS, Heard, JSON, OPTIMIZE, before, chat_request, streamed, with_demo, with_tool,
+};
+use pia_server_testkit::ai_peer::{EVENTS, Fixed, WHOLE};
+use pia_server_testkit::client::Answer;
+use pia_server_testkit::harness::{Setting, TestApp};
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_paths_answer_whole_and_streamed() {
+    let (_demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+
+    for path in [CHAT, COMPLETIONS] {
+        let whole = ada.post(path, &chat_request("good day")).await;
+        let stream = Heard::of(&ada.post(path, &streamed("good day")).await);
+
+        let choice = &whole.body["choices"][0];
+        assert_eq!(whole.status, 200, "{path}");
+        assert_eq!(whole.header("content-type"), Some("application/json"), "{path}");
+        assert_eq!(choice["message"]["content"], "Demo answer to: good day", "{path}");
+        assert_eq!(choice["finish_reason"], "stop", "{path}");
+        assert_eq!(whole.body["usage"]["prompt_tokens"], 2, "{path}");
+        assert_eq!(stream.text, "Demo answer to: good day", "{path}");
+        assert_eq!((stream.finish.as_deref(), stream.usage), (Some("stop"), Some((2, 5))));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_upstream_gets_its_own_key_and_nothing_of_the_caller() {
+    let upstream = Fixed::giving(WHOLE).await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    let mut request = chat_request("hello");
+    let extras = [
+        ("model", json!("pia-cloud")),
+        ("metadata", json!({ "pia_persona_type": "fast" })),
+        ("user", json!("ada@example.org")),
+        ("store", json!(true)),
+        ("provider", json!("theirs")),
+    ];
+    for (key, value) in extras {
+        request[key] = value;
+    }
+    let headers = [JSON, ("cookie", "a=b"), ("x-request-id", "r-1"), ("x-pia-mode", "Assistant")];
+
+    let answer = ada.send("POST", CHAT, &headers, request.to_string().as_bytes()).await;
+
+    let call = upstream.call();
+    let known = ["accept", "authorization", "content-length", "content-type", "host", "user-agent"];
+    assert_eq!((answer.status, answer.text()), (200, WHOLE.to_owned()));
+    assert_eq!(
+        serde_json::from_slice::<Value>(&call.body).unwrap(),
+        json!({ "messages": request["messages"], "model": "test-model" })
+    );
+    assert!(call.head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{}", call.head);
+    assert!(call.head.contains("authorization: Bearer sk-the-upstreams-key\r\n"), "{}", call.head);
+    assert_eq!(call.headers(), known);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_model_understands_is_passed_on_byte_for_byte() {
+    let upstream = Fixed::giving(WHOLE).await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    let parts = [
+        ("messages", r#"[ {"role":"user" , "content":"gr\u00fc\u00DFe \ud83d\ude00"} ]"#),
+        (
+            "tools",
+            r#"[ {"function":{"name":"f","parameters":{"z":1.50e1,"a":[ ]}},"type":"function"} ]"#,
+        ),
+        ("tool_choice", r#"{"type":"function" , "function":{"name":"f"}}"#),
+        ("temperature", "0.70"),
+        ("max_tokens", "256"),
+        ("stop", r#"[ "\n" ]"#),
+    ];
+    let body: Vec<_> = parts.iter().map(|(key, value)| format!(" \"{key}\" :{value}")).collect();
+
+    let answer =
+        ada.send("POST", CHAT, &[JSON], format!("{{{} }}", body.join(",")).as_bytes()).await;
+
+    let asked = upstream.call().text();
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    for (key, value) in parts {
+        assert!(asked.contains(&format!("\"{key}\":{value}")), "{key} in {asked}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nulls_are_absent_and_tools_that_are_none_too() {
+    let upstream = Fixed::giving(WHOLE).await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    let messages = json!([
+        { "role": "user", "content": "x" },
+        { "role": "assistant", "content": null, "tool_calls": [{ "id": "1" }] },
+        { "role": "tool", "tool_call_id": "1", "content": "" },
+    ]);
+    let request = json!({
+        "messages": messages, "tools": [], "tool_choice": "none", "temperature": null,
+        "max_tokens": null, "stream": null, "stream_options": null, "stop": null,
+    });
+
+    let answer = ada.post(CHAT, &request).await;
+
+    let asked: Value = serde_json::from_slice(&upstream.call().body).unwrap();
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(asked, json!({ "messages": messages, "model": "test-model" }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_streaming_upstream_is_always_asked_for_its_usage() {
+    let (demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+    let mut request = streamed("x");
+
+    for options in
+        [json!({ "include_usage": true }), json!({ "include_usage": false }), json!(null)]
+    {
+        request["stream_options"] = options;
+        Heard::of(&ada.post(CHAT, &request).await);
+
+        let asked = demo.last().body;
+        assert_eq!(asked["stream"], true);
+        assert_eq!(asked["stream_options"], json!({ "include_usage": true }));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mode_chooses_the_model_and_the_upstream() {
+    let (demo, other) = (Demo::start(0).unwrap(), Fixed::giving(WHOLE).await);
+    let app = before(&demo.endpoint())
+        .with("Ai__Modes__Research__Model", "research-model")
+        .with("Ai__Modes__Assistant__Model", "assistant-model")
+        .with("Ai__Modes__Assistant__Endpoint", &other.endpoint)
+        .with("Ai__Modes__Assistant__ApiKey", "sk-another")
+        .start()
+        .await;
+    let ada = app.signed_in().await;
+    let body = chat_request("x").to_string();
+
+    for (headers, model) in [
+        (vec![], "test-model"),
+        (vec![("x-pia-mode", "Research")], "research-model"),
+        (vec![("x-service-mode", "research")], "research-model"),
+        (vec![("x-pia-mode", "Assistant"), ("x-service-mode", "RESEARCH")], "research-model"),
+        (vec![("x-service-mode", "optimize")], "test-model"),
+        (vec![("x-service-mode", "unheard-of")], "test-model"),
+        (vec![("x-pia-mode", "Research"), ("x-service-mode", "unheard-of")], "test-model"),
+    ] {
+        let headers: Vec<_> = headers.into_iter().chain([JSON]).collect();
+        let answer = ada.send("POST", CHAT, &headers, body.as_bytes()).await;
+
+        assert_eq!(answer.status, 200, "{headers:?}");
+        assert_eq!(demo.last().body["model"], model, "{headers:?}");
+    }
+    assert!(other.calls().is_empty());
+    let headers = [JSON, ("x-service-mode", "assistant")];
+    let answer = ada.send("POST", CHAT, &headers, body.as_bytes()).await;
+    let call = other.call();
+    assert_eq!(answer.status, 200);
+    assert!(call.head.contains("authorization: Bearer sk-another\r\n"), "{}", call.head);
+    assert!(call.text().contains(r#""model":"assistant-model""#), "{}", call.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_way_of_writing_a_character_survives_in_both_directions() {
+    let escaped = r#"{"choices":[{"message":{"content":"gr\u00fc\u00DF \ud83d\ude00 ü"}}]}"#;
+    let event = r#"{"choices":[{"delta":{"content":"gr\u00fc\u00DF \ud83d\ude00 ü"}}]}"#;
+    let whole = Fixed::giving(escaped).await;
+    let end = r#"data: {"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    let stream = format!("{EVENTS}data: {event}\n\n{end}\n\ndata: [DONE]\n\n");
+    let stream = Fixed::answering(stream).await;
+    let app = before(&whole.endpoint)
+        .with("Ai__Modes__Research__Endpoint", &stream.endpoint)
+        .start()
+        .await;
+    let ada = app.signed_in().await;
+    let headers = [JSON, ("x-service-mode", "research")];
+
+    let one = ada.post(CHAT, &chat_request("x")).await;
+    let other = ada.send("POST", CHAT, &headers, streamed("x").to_string().as_bytes()).await;
+
+    assert_eq!(one.text(), escaped);
+    assert!(other.text().contains(event), "{}", other.text());
+    assert_eq!(Heard::of(&other).text, "grüß \u{1F600} ü");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_of_tools_pass_through_and_their_results_go_back() {
+    let (_demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+    let asked = "use the tool weather Bern";
+
+    let whole = ada.post(CHAT, &with_tool(chat_request(asked))).await;
+    let stream = Heard::of(&ada.post(CHAT, &with_tool(streamed(asked))).await);
+
+    let choice = &whole.body["choices"][0];
+    let call = &choice["message"]["tool_calls"][0];
+    assert_eq!((whole.status, choice["finish_reason"].as_str()), (200, Some("tool_calls")));
+    assert_eq!(call["function"]["name"], "weather");
+    assert_eq!(call["function"]["arguments"], r#"{"city":"Bern"}"#);
+    assert_eq!((stream.finish.as_deref(), stream.calls.len()), (Some("tool_calls"), 1));
+    assert_eq!(stream.calls[0].name, "weather");
+    assert_eq!(stream.calls[0].arguments, r#"{"city":"Bern"}"#);
+    assert_eq!(Some(stream.calls[0].id.as_str()), call["id"].as_str());
+
+    let mut next = with_tool(streamed(asked));
+    let result = json!({ "role": "tool", "tool_call_id": call["id"], "content": "rain" });
+    for message in [choice["message"].clone(), result] {
+        next["messages"].as_array_mut().unwrap().push(message);
+    }
+    let stream = Heard::of(&ada.post(CHAT, &next).await);
+    assert_eq!(stream.text, "The tool said: rain");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_fault_of_a_request_is_told_and_no_model_is_asked() {
+    let (demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+    let message = json!({ "role": "user", "content": "x" });
+    let faults = |answer: &Answer| -> Vec<(String, String)> {
+        let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+        let told = answer.body["errors"].as_array().into_iter().flatten();
+        told.map(|it| (text(&it["field"]), text(&it["code"]))).collect()
+    };
+
+    for (body, field, code) in [
+        (json!({}), "messages", "required"),
+        (json!({ "messages": null }), "messages", "required"),
+        (json!({ "messages": "x" }), "messages", "invalid_type"),
+        (json!({ "messages": [] }), "messages", "empty"),
+        (json!({ "messages": [message, { "role": "root" }] }), "messages[1].role", "unknown_value"),
+        (
+            json!({ "messages": [{ "role": "user", "content": 7 }] }),
+            "messages[0].content",
+            "invalid_type",
+        ),
+        (json!({ "messages": [message], "temperature": 9 }), "temperature", "out_of_range"),
+        (json!({ "messages": [message], "max_tokens": "1" }), "max_tokens", "out_of_range"),
+        (json!({ "messages": [message], "stream": 1 }), "stream", "invalid_type"),
+        (json!({ "messages": [message], "tools": [7] }), "tools[0]", "invalid_type"),
+        (json!([]), "", "invalid_type"),
+    ] {
+        let answer = ada.post(CHAT, &body).await;
+
+        assert_eq!((answer.status, answer.error()), (400, "validation_failed"), "{body}");
+        assert_eq!(faults(&answer), [(field.to_owned(), code.to_owned())], "{body}");
+        assert_eq!(answer.body["message"], answer.body["errors"][0]["message"], "{body}");
+    }
+    let malformed = ada.send("POST", CHAT, &[JSON], b"{\"messages\": [").await;
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    let unsupported = ada.send("POST", CHAT, &form, b"messages=x").await;
+    let stranger = app.stranger().post(CHAT, &chat_request("x")).await;
+    assert_eq!((malformed.status, malformed.error()), (400, "malformed_json"));
+    assert_eq!((unsupported.status, unsupported.error()), (415, "unsupported_media_type"));
+    assert_eq!((stranger.status, stranger.error()), (401, "unauthorized"));
+    assert_eq!(demo.call_counts().calls, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_an_upstream_the_proxy_says_so() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    let status = ada.get("/api/ai/status").await;
+    let mut refused = vec![ada.post(OPTIMIZE, &json!({ "text": "x" })).await];
+    for (path, body) in [(CHAT, chat_request("x")), (COMPLETIONS, streamed("x"))] {
+        refused.push(ada.post(path, &body).await);
+    }
+
+    assert_eq!((status.status, status.body), (200, json!({ "available": false, "modes": [] })));
+    for answer in refused {
+        assert_eq!((answer.status, answer.error()), (503, "ai_not_configured"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_status_names_the_modes_that_a_model_serves_and_asks_none() {
+    let (demo, app) = with_demo().await;
+    let partly = Setting::on(TestDatabase::sqlite())
+        .with("Ai__Modes__Research__Endpoint", demo.endpoint())
+        .with("Ai__Modes__Research__Model", "m")
+        .start()
+        .await;
+
+    let all = app.signed_in().await.get("/api/ai/status").await;
+    let one = partly.signed_in().await.get("/api/ai/status").await;
+    let nobody = app.stranger().get("/api/ai/status").await;
+
+    assert_eq!(
+        all.body,
+        json!({ "available": true, "modes": ["Optimize", "Assistant", "Research"] })
+    );
+    assert_eq!(one.body, json!({ "available": true, "modes": ["Research"] }));
+    assert_eq!(nobody.status, 401);
+    assert_eq!(demo.call_counts().calls, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_templates_are_told_without_their_prompts() {
+    let app = TestApp::spawn().await;
+
+    let answer = app.signed_in().await.get("/api/ai/templates").await;
+
+    let templates = answer.body.as_array().unwrap();
+    let id = |number| format!("00000001-0000-0000-0000-00000000000{number}");
+    assert_eq!(templates.len(), 6);
+    for (number, template) in (1..).zip(templates) {
+        let keys: Vec<_> = template.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["id", "name", "description"]);
+        assert_eq!(template["id"], id(number));
+    }
+    assert_eq!(templates[4]["name"], "Clarity & Grammar");
+}

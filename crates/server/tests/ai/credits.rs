@@ -1,0 +1,463 @@
+//! Budgets, as callers meet them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_demo_upstream::Demo;
+use pia_kernel::{Clock, SystemClock, Timestamp};
+use pia_server_testkit::ai_client::{CHAT, Live, OPTIMIZE, chat_request, streamed};
+use pia_server_testkit::ai_peer::Fixed;
+use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::credentials::create_api_key;
+use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_server_testkit::patience::until;
+use pia_server_testkit::program::Call;
+use pia_storage::DatabaseKind;
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+on_both_databases!(
+    without_limits_nothing_else_is_told,
+    what_is_spent_is_told_by_window,
+    whoever_calls_with_a_key_is_told_of_its_purse_too,
+    a_members_hour_and_day_refuse_by_their_names,
+    a_week_that_is_used_up_tells_of_pool_and_top_ups,
+    a_groups_caps_refuse_without_the_pool,
+    a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accounts,
+    two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty,
+    an_answer_is_capped_by_what_is_left,
+    a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is,
+    who_hangs_up_before_the_usage_is_told_pays_for_what_was_streamed,
+    nobody_is_admitted_unseen_while_the_database_is_away,
+    top_ups_are_given_and_checked_from_the_command_line,
+    what_a_server_had_reserved_that_was_killed_is_released_by_another,
+);
+
+const CREDITS: &str = "/api/ai/credits";
+
+struct Scene {
+    demo: Demo,
+    app: TestApp,
+    ada: Client,
+    clock: Arc<ManualClock>,
+}
+
+/// A server whose default group says this; a token in and out costs a credit.
+async fn start(database: TestDatabase, settings: &str) -> Scene {
+    start_with(Setting::on(database), settings).await
+}
+
+async fn start_with(setting: Setting, settings: &str) -> Scene {
+    let demo = Demo::start(0).expect("a demo upstream");
+    // In the middle of a week, so that none ends while a test runs.
+    let now = SystemClock.now().micros();
+    let week = Duration::from_hours(7 * 24).as_micros();
+    let week = i64::try_from(week).expect("a week");
+    let wednesday = (now / week) * week + week - week / 7;
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(wednesday)));
+    let setting = setting.with_upstream(&demo.endpoint()).at(Arc::clone(&clock) as Arc<dyn Clock>);
+    let setting = setting.with("Jwt__AccessTokenLifetime", "1.00:00:00");
+    let app = priced(setting).start().await;
+    let ada = app.signed_in().await;
+    if !settings.is_empty() {
+        app.admin(&format!("group set default {settings}")).await.expect("settings");
+    }
+    Scene { demo, app, ada, clock }
+}
+
+/// A token in and out costs a credit.
+fn priced(setting: Setting) -> Setting {
+    let kinds = ["Input", "Output", "CachedInput"];
+    kinds.into_iter().fold(setting, |setting, kind| {
+        setting.with(&format!("Ai__CreditRates__{kind}PerMillion"), 1_000_000)
+    })
+}
+
+/// A short prompt and an answer of so many tokens at most.
+fn capped(text: &str, tokens: i64) -> Value {
+    let mut body = chat_request(text);
+    body["max_tokens"] = tokens.into();
+    body
+}
+
+async fn told(client: &Client) -> Value {
+    let answer = client.get(CREDITS).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.body
+}
+
+/// Once what ended is booked.
+async fn told_once(client: &Client, so: impl Fn(&Value) -> bool) -> Value {
+    until(async || Some(told(client).await).filter(|it| so(it))).await
+}
+
+/// A refusal for a budget, without its sentence.
+fn refused(answer: &Answer) -> Value {
+    assert_eq!((answer.status, answer.error()), (429, "Token Limit Exceeded"), "{}", answer.text());
+    let wait = answer.header("retry-after").and_then(|it| it.parse::<u64>().ok());
+    assert!(wait.is_some_and(|it| it > 0), "{:?}", answer.headers);
+    let mut body = answer.body.clone();
+    let fields = body.as_object_mut().expect("an object");
+    fields.remove("error");
+    assert!(fields.remove("message").is_some_and(|it| it.is_string()));
+    let resets = fields.remove("resetsAt");
+    assert!(resets.is_some_and(|it| it.as_str().is_some_and(|it| it.ends_with('Z'))));
+    body
+}
+
+async fn without_limits_nothing_else_is_told(database: TestDatabase) {
+    let scene = start(database, "").await;
+    let Scene { ada, app, demo, .. } = &scene;
+
+    let before = told(ada).await;
+    ada.post(CHAT, &chat_request("good day")).await;
+
+    assert_eq!(before, json!({ "limited": false }));
+    assert_eq!(demo.last().body.get("max_tokens"), None);
+    assert_eq!(app.stranger().get(CREDITS).await.refusal(), (401, "unauthorized"));
+}
+
+async fn what_is_spent_is_told_by_window(database: TestDatabase) {
+    let settings = "credits.hourly=4000 credits.daily=5000 credits.weekly=6000 \
+                    credits.group-daily=7000 credits.group-weekly=8000 credits.pool=true";
+    let scene = start(database, settings).await;
+    let Scene { ada, .. } = &scene;
+
+    ada.post(CHAT, &capped("good day", 1000)).await;
+    let told = told_once(ada, |it| it["hourly"]["used"] == 7).await;
+
+    let ends = told["weekly"]["resetsAt"].clone();
+    let expected = json!({
+        "limited": true,
+        "hourly": { "limit": 4000, "used": 7 },
+        "daily": { "limit": 5000, "used": 7 },
+        "weekly": { "limit": 6000, "used": 7, "resetsAt": ends },
+        "pool": { "total": 0, "used": 0, "remaining": 0, "resetsAt": ends },
+        "groupCap": {
+            "daily": { "limit": 7000, "used": 7 },
+            "weekly": { "limit": 8000, "used": 7, "resetsAt": ends },
+        },
+    });
+    assert_eq!(told, expected);
+    let monday = ends.as_str().unwrap_or_default();
+    assert!(monday.ends_with("T22:00:00Z") || monday.ends_with("T23:00:00Z"), "{monday}");
+}
+
+async fn whoever_calls_with_a_key_is_told_of_its_purse_too(database: TestDatabase) {
+    let scene = start(database, "").await;
+    let Scene { ada, app, .. } = &scene;
+    let wish = json!({ "weeklyCredits": 1006 });
+    let key = create_api_key(ada, wish).await["apiKey"].as_str().expect("a key").to_owned();
+    let script = Client { access: Some(key), ..app.stranger() };
+
+    assert_eq!(script.post(CHAT, &chat_request("good day")).await.status, 200);
+    let unlimited = told_once(&script, |it| it["key"]["used"] == 7).await;
+    app.admin("group set default credits.daily=5000").await.expect("settings");
+    let refusal = refused(&script.post(CHAT, &chat_request("good day")).await);
+    let limited = told_once(&script, |it| it["limited"] == true).await;
+    let own = told(ada).await;
+    app.admin("group set default credits.weekly=5000 credits.pool=true").await.expect("a pool");
+    let pooled = refused(&script.post(CHAT, &chat_request("good day")).await);
+
+    let ends = unlimited["key"]["resetsAt"].clone();
+    let purse = json!({ "limit": 1006, "used": 7, "resetsAt": ends });
+    assert_eq!(unlimited, json!({ "limited": false, "key": purse }));
+    let of_key = json!({ "period": "weekly", "unit": "credits", "limit": 1006, "used": 7 });
+    assert_eq!(refusal, of_key);
+    let mut of_both = of_key;
+    (of_both["poolLimit"], of_both["poolUsed"]) = (json!(0), json!(0));
+    assert_eq!(pooled, of_both);
+    let daily = json!({ "limit": 5000, "used": 0 });
+    assert_eq!(limited, json!({ "limited": true, "daily": daily, "key": purse }));
+    assert_eq!(own, json!({ "limited": true, "daily": daily }));
+}
+
+async fn a_members_hour_and_day_refuse_by_their_names(database: TestDatabase) {
+    let settings = "credits.hourly=1200 credits.daily=2300";
+    let scene = start(database, settings).await;
+    let Scene { ada, clock, .. } = &scene;
+    let long = format!("demo:chunks=300 {}", "word ".repeat(50));
+
+    let first = ada.post(CHAT, &capped(&long, 1000)).await;
+    told_once(ada, |it| it["hourly"]["used"].as_i64() > Some(200)).await;
+    let hourly = refused(&ada.post(CHAT, &capped("good day", 1000)).await);
+    let used = told(ada).await["hourly"]["used"].clone();
+    let mut last = Value::Null;
+    for _ in 0..9 {
+        clock.advance(Duration::from_mins(62));
+        let answer = ada.post(CHAT, &capped(&long, 1000)).await;
+        if answer.status != 200 {
+            last = refused(&answer);
+            break;
+        }
+        told_once(ada, |it| it["hourly"]["used"].as_i64() > Some(200)).await;
+    }
+
+    assert_eq!(first.status, 200, "{}", first.text());
+    let of = |period: &str, limit: i64, used: &Value| json!({ "period": period, "unit": "credits", "limit": limit, "used": used });
+    assert_eq!(hourly, of("hourly", 1200, &used));
+    assert_eq!(last["period"], "daily", "{last}");
+    assert_eq!(last, of("daily", 2300, &last["used"]));
+}
+
+async fn a_week_that_is_used_up_tells_of_pool_and_top_ups(database: TestDatabase) {
+    let scene = start(database, "credits.weekly=900").await;
+    let Scene { ada, app, .. } = &scene;
+
+    let plain = refused(&ada.post(CHAT, &chat_request("good day")).await);
+    app.admin("group set default credits.pool=true").await.expect("a pool");
+    let pooled = refused(&ada.post(CHAT, &chat_request("good day")).await);
+    app.admin("credits top-up default 1").await.expect("a top-up");
+    let topped_up = refused(&ada.post(CHAT, &chat_request("good day")).await);
+    app.admin("credits top-up default 5000").await.expect("a top-up");
+    let served = ada.post(CHAT, &chat_request("good day")).await;
+
+    let week = |more: Value| {
+        let mut told = json!({ "period": "weekly", "unit": "credits", "limit": 900, "used": 0 });
+        let fields = more.as_object().cloned().unwrap_or_default();
+        told.as_object_mut().expect("an object").extend(fields);
+        told
+    };
+    assert_eq!(plain, week(json!({})));
+    assert_eq!(pooled, week(json!({ "poolLimit": 0, "poolUsed": 0 })));
+    let both = json!({ "poolLimit": 0, "poolUsed": 0, "topUpGranted": 1, "topUpUsed": 0 });
+    assert_eq!(topped_up, week(both));
+    assert_eq!(served.status, 200, "{}", served.text());
+    let told = told_once(ada, |it| it["weekly"]["used"] == 7).await;
+    let top_up = json!({ "granted": 5001, "consumed": 0, "remaining": 5001, "isActive": true });
+    assert_eq!(told["topUp"], top_up);
+}
+
+async fn a_groups_caps_refuse_without_the_pool(database: TestDatabase) {
+    let settings = "credits.weekly=9000 credits.pool=true credits.group-daily=900";
+    let scene = start(database, settings).await;
+    let Scene { ada, app, .. } = &scene;
+
+    let answer = ada.post(CHAT, &chat_request("good day")).await;
+    let daily = refused(&answer);
+    // It asks for more than there ever is: a minute would not help.
+    let wait: u64 = answer.header("retry-after").expect("a time").parse().expect("seconds");
+    assert!((86_400..=87_300).contains(&wait), "{wait}");
+    let set = "group set default credits.group-daily=0 credits.group-weekly=900";
+    app.admin(set).await.expect("settings");
+    // As a stream it is refused before it begins, with the same status.
+    let weekly = refused(&ada.post(CHAT, &streamed("good day")).await);
+
+    let of = |period| json!({ "period": period, "unit": "credits", "limit": 900, "used": 0 });
+    assert_eq!((daily, weekly), (of("group-daily"), of("group-weekly")));
+}
+
+async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accounts(
+    database: TestDatabase,
+) {
+    let scene = start(database, "").await;
+    let Scene { ada, app, demo, clock } = &scene;
+    app.reload(&json!({ "FreeTier": { "Suspended": true } }));
+
+    let refusal = refused(&ada.post(CHAT, &chat_request("good day")).await);
+    let told = told(ada).await;
+    let person =
+        json!({ "email": "new@example.org", "password": pia_server_testkit::harness::PASSWORD });
+    let register = app.stranger().post("/auth/register", &person).await;
+    app.admin("group create Paying").await.expect("a group");
+    let email = ada.get("/auth/me").await.body["email"].as_str().unwrap_or_default().to_owned();
+    app.admin(&format!("group add {email} Paying")).await.expect("a member");
+    // Who is in which group is remembered for five seconds.
+    clock.advance(Duration::from_secs(6));
+    let paying = until(async || {
+        Some(ada.post(CHAT, &chat_request("good day")).await).filter(|it| it.status == 200)
+    });
+
+    assert_eq!(refusal, json!({ "period": "free_tier_suspended" }));
+    assert_eq!(told, json!({ "limited": false, "suspended": true }));
+    assert_eq!(register.refusal(), (403, "free_tier_suspended"));
+    assert_eq!(demo.call_counts().calls, 0);
+    paying.await;
+}
+
+async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(database: TestDatabase) {
+    // Each may have 1,000 tokens, and its prompt has up to 10.
+    let scene = start(database, "credits.group-weekly=50500").await;
+    let Scene { ada, app, demo, clock } = &scene;
+    let beside = Setting::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
+    let other = priced(beside.with_upstream(&demo.endpoint())).start().await;
+    let elsewhere = Client { addr: other.addr, ..other.stranger() };
+    let elsewhere = Client { access: ada.access.clone(), ..elsewhere };
+
+    // Nobody is answered before all have asked.
+    let body = capped("demo:silent", 1000);
+    let mut open = Vec::new();
+    let mut refusals = 0;
+    for at in 0..200 {
+        let client = if at % 2 == 0 { ada } else { &elsewhere };
+        open.push(Live::ask(client, CHAT, &body).await);
+    }
+    assert!(demo.until(|it| it.open == 50).await);
+    let settled = until(async || {
+        let metrics = [app.stranger(), other.stranger()];
+        let mut refused = 0;
+        for it in metrics {
+            let text = it.get("/metrics").await.text();
+            let line = text.lines().find_map(|it| it.strip_prefix("pia_ai_refusals_total "));
+            refused += line.and_then(|it| it.parse::<u64>().ok()).unwrap_or_default();
+        }
+        (refused == 150).then_some(refused)
+    });
+    refusals += settled.await;
+    let check = app.admin("credits check").await;
+    drop(open);
+    told_once(ada, |it| it["groupCap"]["weekly"]["used"].as_i64() > Some(0)).await;
+
+    assert_eq!((demo.call_counts().calls, refusals), (50, 150));
+    assert!(check.is_ok(), "{check:?}");
+}
+
+async fn an_answer_is_capped_by_what_is_left(database: TestDatabase) {
+    let scene = start(database, "credits.daily=2000").await;
+    let Scene { ada, demo, .. } = &scene;
+
+    ada.post(CHAT, &capped("good day", 1500)).await;
+    let asked = demo.last().body["max_tokens"].clone();
+    let mut body = chat_request("good day");
+    body["max_completion_tokens"] = 90_000.into();
+    told_once(ada, |it| it["daily"]["used"] == 7).await;
+    ada.post(CHAT, &body).await;
+    let left = demo.last().body;
+
+    assert_eq!(asked, 1500);
+    let cap = left["max_completion_tokens"].as_i64().unwrap_or_default();
+    assert!((1900..2000).contains(&cap), "{left}");
+    assert_eq!(left.get("max_tokens"), None);
+}
+
+async fn a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is(database: TestDatabase) {
+    let scene = start(database, "credits.daily=3000").await;
+    let Scene { ada, app, clock, .. } = &scene;
+    let cut = json!({
+        "choices": [{ "message": { "content": "Half a" }, "finish_reason": "length" }],
+        "usage": { "prompt_tokens": 300, "completion_tokens": 1200 },
+    });
+    let upstream = Fixed::giving(&cut.to_string()).await;
+    let beside = Setting::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
+    let other = priced(beside.with_upstream(&upstream.endpoint)).start().await;
+    let elsewhere = Client { addr: other.addr, ..ada.clone() };
+
+    let optimised = elsewhere.post(OPTIMIZE, &json!({ "text": "x" })).await;
+    let told = told_once(ada, |it| it["daily"]["used"] == 1500).await;
+
+    let daily = json!({ "period": "daily", "unit": "credits", "limit": 3000, "used": 1500 });
+    assert_eq!(refused(&optimised), daily);
+    let wait: u64 = optimised.header("retry-after").expect("a time").parse().expect("seconds");
+    assert!((86_400..=87_300).contains(&wait), "{wait}");
+    assert_eq!(told["daily"], json!({ "limit": 3000, "used": 1500 }));
+}
+
+async fn who_hangs_up_before_the_usage_is_told_pays_for_what_was_streamed(database: TestDatabase) {
+    let scene = start(database, "credits.daily=90000").await;
+    let Scene { ada, app, .. } = &scene;
+
+    let text = "demo:slow=5 demo:chunks=10000 Hello";
+    let mut streaming = Live::ask(ada, CHAT, &streamed(text)).await;
+    streaming.times("data: ", 30).await;
+    drop(streaming);
+    let told = told_once(ada, |it| it["daily"]["used"].as_i64() > Some(0)).await;
+
+    let used = told["daily"]["used"].as_i64().unwrap_or_default();
+    assert!((29..400).contains(&used), "{used}");
+    assert!(app.admin("credits check").await.is_ok());
+}
+
+async fn nobody_is_admitted_unseen_while_the_database_is_away(database: TestDatabase) {
+    let scene = start(database, "credits.daily=90000").await;
+    let Scene { ada, app, demo, .. } = &scene;
+    app.execute("ALTER TABLE credit_windows RENAME TO away").await;
+
+    let refused = ada.post(CHAT, &chat_request("good day")).await;
+    app.execute("ALTER TABLE away RENAME TO credit_windows").await;
+    let served = ada.post(CHAT, &chat_request("good day")).await;
+
+    assert_eq!(refused.refusal(), (503, "unavailable"));
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!((served.status, demo.call_counts().calls), (200, 1));
+}
+
+async fn top_ups_are_given_and_checked_from_the_command_line(database: TestDatabase) {
+    let scene = start(database, "").await;
+    let Scene { app, .. } = &scene;
+
+    let given = app.admin("credits top-up default 7").await;
+    let again = app.admin("credits top-up DEFAULT 3").await;
+    let unknown = app.admin("credits top-up Nobody 3").await;
+    let sound = app.admin("credits check").await;
+    app.execute("UPDATE credit_windows SET reserved = 5").await;
+    let unsound = app.admin("credits check").await;
+
+    assert_eq!(given.expect("a top-up"), "Default was given 7 credits, 7 in all.\n");
+    assert_eq!(again.expect("a top-up"), "Default was given 3 credits, 10 in all.\n");
+    assert!(unknown.is_err_and(|it| it.to_string().contains("there is no such group")));
+    assert_eq!(sound.expect("a check"), "What is reserved is what open calls may spend.\n");
+    assert!(unsound.is_err_and(|it| it.to_string().contains("top-up: reserved 5, open 0")));
+    assert_eq!(app.count("audit_entries WHERE action = 'Group.ToppedUp'").await, 2);
+}
+
+async fn rows(database: &TestDatabase, of: &str) -> i64 {
+    use diesel::sql_types::BigInt;
+    use diesel_async::RunQueryDsl;
+    let db = database.connect().await;
+    let count = diesel::dsl::sql::<BigInt>(&format!("(SELECT COUNT(*) FROM {of})"));
+    let count = diesel::select(count);
+    let found: Result<i64, pia_storage::DbError> =
+        pia_storage::on_conn!(db.reader(), |conn| count.get_result(conn).await?);
+    found.expect("a count")
+}
+
+/// The real process, and a real signal.
+async fn what_a_server_had_reserved_that_was_killed_is_released_by_another(database: TestDatabase) {
+    let demo = Demo::start(0).expect("a demo upstream");
+    let server = Call::new()
+        .licensed()
+        .with("Ai__Endpoint", &demo.endpoint())
+        .with("Ai__Model", "m")
+        .with("RateLimits__Ai", "1000000")
+        .with("Database__Provider", database.provider().name())
+        .with("Database__ConnectionString", &database.url);
+    let program = server.start().await;
+    let person =
+        json!({ "email": "ada@example.org", "password": pia_server_testkit::harness::PASSWORD });
+    assert_eq!(program.stranger().post("/auth/register", &person).await.status, 200);
+    let envelope = program.stranger().post("/auth/login/local", &person).await;
+    let ada = program.stranger().with_tokens(&envelope.body);
+    let words = ["admin", "group", "set", "default", "credits.weekly=900"];
+    let set = words.iter().fold(server.beside(), |call, word| call.argument(word)).run();
+    assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
+    // Its own copy of what the group says is five seconds old at most.
+    until(async || told(&ada).await["limited"].as_bool().filter(|it| *it)).await;
+
+    let mut open = Vec::new();
+    for _ in 0..100 {
+        open.push(Live::ask(&ada, CHAT, &capped("demo:silent", 1000)).await);
+    }
+    assert!(demo.until(|it| it.open == 100).await);
+    let before = rows(&database, "credit_reservations").await;
+    program.signal("KILL");
+    program.end().await;
+    let left = rows(&database, "credit_reservations").await;
+    // As if fifteen seconds had passed.
+    let past = "UPDATE credit_instances SET alive_until = ";
+    let past = match database.provider() {
+        DatabaseKind::Postgres => format!("{past}now() - interval '1 second'"),
+        DatabaseKind::Sqlite => format!("{past}1"),
+    };
+    pia_server_testkit::harness::execute(&database.connect().await, &past).await;
+    let next = server.beside().start().await;
+    until(async || (rows(&database, "credit_reservations").await == 0).then_some(())).await;
+    let words = ["admin", "credits", "check"];
+    let check = words.iter().fold(server.beside(), |call, word| call.argument(word)).run();
+
+    assert_eq!((before, left), (100, 100));
+    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
+    assert_eq!(rows(&database, "credit_windows WHERE reserved <> 0").await, 0);
+    drop((open, next));
+}

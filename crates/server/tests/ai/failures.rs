@@ -1,0 +1,365 @@
+//! Tests of calls whose upstream fails.
+
+use pia_demo_upstream::Demo;
+use pia_server_testkit::ai_client::{
+    CHAT, Heard, Live, OPTIMIZE, TIMED_OUT, before, chat_request, streamed, with_demo, with_tool,
+};
+use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer, response};
+use pia_server_testkit::client::Answer;
+use serde_json::{Value, json};
+
+/// Stands for whatever an upstream's answer may hold that is nobody's business.
+const SECRET: &str = "sk-canary-org-4711";
+
+/// The three ways to ask, each with the same text.
+fn each_way(text: &str) -> [(&'static str, Value); 3] {
+    [(CHAT, chat_request(text)), (CHAT, streamed(text)), (OPTIMIZE, json!({ "text": text }))]
+}
+
+fn chunk(content: &str) -> String {
+    format!("data: {}\n\n", json!({ "choices": [{ "delta": { "content": content } }] }))
+}
+
+/// A stream that failed inside, without a word of the upstream's.
+fn failed(answer: &Answer) -> (String, String) {
+    assert!(!answer.text().contains(SECRET), "{}", answer.text());
+    let heard = Heard::of(answer);
+    assert_eq!(heard.finish, None, "{}", answer.text());
+    heard.error.expect("an error")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_upstream_refuses_is_a_bad_gateway_that_tells_nothing_of_it() {
+    let json = format!(r#"{{"error":{{"message":"{SECRET}","type":"x","code":"{SECRET}"}}}}"#);
+    let html = format!("<html><body>{SECRET}</body></html>");
+    let broken = format!(r#"{{"choices":[{{"message":{{"content":"{SECRET}""#);
+    let empty = format!(r#"{{"choices":[],"note":"{SECRET}"}}"#);
+    for (status, kind, body) in [
+        ("400 Bad Request", "application/json", &json),
+        ("401 Unauthorized", "application/json", &json),
+        ("403 Forbidden", "application/json", &json),
+        ("404 Not Found", "application/json", &json),
+        ("404 Not Found", "text/html", &html),
+        ("500 Internal Server Error", "application/json", &json),
+        ("503 Service Unavailable", "text/html", &html),
+        ("200 OK", "text/html", &html),
+        ("200 OK", "application/json", &broken),
+        ("200 OK", "application/json", &empty),
+        ("200 OK", "application/json", &json),
+        ("204 No Content", "application/json", &String::new()),
+    ] {
+        let headers =
+            format!("content-type: {kind}\r\nx-secret: {SECRET}\r\nset-cookie: {SECRET}\r\n");
+        let upstream = Fixed::answering(response(status, &headers, body)).await;
+        let app = before(&upstream.endpoint).start().await;
+        let ada = app.signed_in().await;
+
+        for (asked, (path, request)) in each_way("x").into_iter().enumerate() {
+            let answer = ada.post(path, &request).await;
+
+            assert_eq!(answer.refusal(), (502, "upstream_failed"), "{status} {kind} {request}");
+            let told = format!("{:?} {}", answer.headers, answer.text());
+            assert!(!told.contains(SECRET), "{told}");
+            assert_eq!(upstream.calls().len(), asked + 1, "{status}: no call is repeated");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_busy_upstream_is_a_bad_gateway_that_says_when_to_come_again() {
+    let (demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+
+    for (path, request) in each_way("demo:status=429 retry-after=7") {
+        let answer = ada.post(path, &request).await;
+
+        assert_eq!(answer.refusal(), (502, "upstream_busy"), "{request}");
+        assert_eq!(answer.header("retry-after"), Some("7"), "{request}");
+    }
+    let silent = ada.post(CHAT, &chat_request("demo:status=429")).await;
+    assert_eq!(silent.header("retry-after"), Some("10"));
+    assert_eq!(demo.call_counts().calls, 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_long_a_conversation_is_told_in_words_that_clients_know() {
+    let (demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+
+    for (path, request) in each_way("demo:context-length") {
+        let answer = ada.post(path, &request).await;
+
+        let message = answer.body["message"].as_str().unwrap();
+        assert_eq!(answer.refusal(), (502, "context_too_long"), "{request}");
+        assert!(message.contains("context length") && !message.contains("8192"), "{message}");
+    }
+    assert_eq!(demo.call_counts().calls, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_tools_that_are_refused_are_the_callers_to_mend() {
+    let (demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+
+    for request in [chat_request("demo:no-tools"), streamed("demo:no-tools")] {
+        let refused = ada.post(CHAT, &with_tool(request.clone())).await;
+        let without = ada.post(CHAT, &request).await;
+
+        assert_eq!(refused.refusal(), (400, "tools_not_supported"));
+        assert_eq!(without.status, 200);
+    }
+    for status in [400, 404, 500] {
+        let request = with_tool(chat_request(&format!("demo:status={status}")));
+        let answer = ada.post(CHAT, &request).await;
+        assert_eq!(answer.refusal(), (502, "upstream_failed"), "{status}");
+    }
+    assert_eq!(demo.call_counts().calls, 7);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_is_not_there_is_a_bad_gateway() {
+    let nobody = Peer::start().await.endpoint;
+    let app = before(&nobody).start().await;
+    let ada = app.signed_in().await;
+
+    for (path, request) in each_way("x") {
+        let answer = ada.post(path, &request).await;
+
+        assert_eq!(answer.refusal(), (502, "upstream_failed"), "{request}");
+        assert!(!answer.text().contains("127.0.0.1"), "{}", answer.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_takes_too_long_is_a_gateway_timeout() {
+    let demo = Demo::start(0).unwrap();
+    let app = before(&demo.endpoint())
+        .with("Ai__AnswerTimeout", "200ms")
+        .with("Ai__FirstByteTimeout", "200ms")
+        .start()
+        .await;
+    let ada = app.signed_in().await;
+
+    for text in ["demo:silent", "demo:slow=100 demo:chunks=100"] {
+        let answer = ada.post(CHAT, &chat_request(text)).await;
+        assert_eq!(answer.refusal(), (504, "upstream_timeout"), "{text}");
+    }
+    for (path, request) in each_way("demo:silent") {
+        let answer = ada.post(path, &request).await;
+        assert_eq!(answer.refusal(), (504, "upstream_timeout"), "{request}");
+        assert_eq!(answer.body["message"], TIMED_OUT.1);
+    }
+    assert!(demo.until(|it| it.open == 0).await);
+    assert_eq!(demo.call_counts().calls, 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_falls_silent_ends_with_the_words_that_clients_compare() {
+    let demo = Demo::start(0).unwrap();
+    let app = before(&demo.endpoint()).with("Ai__SilenceTimeout", "300ms").start().await;
+    let ada = app.signed_in().await;
+
+    let answer = ada.post(CHAT, &streamed("demo:silent=4 Hello")).await;
+
+    let end = "data: {\"error\":\"Bad Gateway\",\"message\":\"Request to upstream AI provider timed out.\"}\n\n\
+               data: [DONE]\n\n";
+    assert!(answer.text().ends_with(end), "{}", answer.text());
+    assert_eq!(failed(&answer), (TIMED_OUT.0.to_owned(), TIMED_OUT.1.to_owned()));
+    assert!(demo.until(|it| it.open == 0).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_breaks_ends_with_an_error_and_done() {
+    let event = chunk("begun");
+    let error = format!("data: {{\"error\":{{\"message\":\"{SECRET}\",\"code\":500}}}}\n\n");
+    let nonsense = format!("data: {{\"usage\":{SECRET}\n\n");
+    let chunked = EVENTS.replace("connection: close", "transfer-encoding: chunked");
+    for stream in [
+        format!("{EVENTS}{event}"),
+        format!("{EVENTS}{event}data: {{\"choices\":[{{\"del"),
+        format!("{EVENTS}{event}{error}data: [DONE]\n\n"),
+        format!("{EVENTS}{event}{nonsense}"),
+        format!("{EVENTS}{event}data: {}\n\n", "x".repeat(5 << 20)),
+        format!("{chunked}{:x}\r\n{event}\r\n", event.len()),
+    ] {
+        let upstream = Fixed::answering(stream.clone()).await;
+        let app = before(&upstream.endpoint).start().await;
+
+        let answer = app.signed_in().await.post(CHAT, &streamed("x")).await;
+
+        let shown: String = stream.chars().take(300).collect();
+        let (title, text) = failed(&answer);
+        assert_eq!(title, "Bad Gateway", "{shown}");
+        assert_eq!(text, "The upstream AI provider could not answer the request.", "{shown}");
+        assert_eq!(Heard::of(&answer).text, "begun", "{shown}");
+        assert_eq!(upstream.calls().len(), 1, "{shown}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_as_the_first_event_has_its_status() {
+    let secret = format!(r#"data: {{"error":{{"message":"{SECRET}"}}}}"#);
+    let long = r#"data: {"error":{"code":"context_length_exceeded"}}"#;
+    for (event, status, code) in [
+        (secret.as_str(), 502, "upstream_failed"),
+        (long, 502, "context_too_long"),
+        ("", 502, "upstream_failed"),
+    ] {
+        let upstream = Fixed::answering(format!("{EVENTS}{event}\n\n")).await;
+        let app = before(&upstream.endpoint).start().await;
+
+        let answer = app.signed_in().await.post(CHAT, &streamed("x")).await;
+
+        assert_eq!(answer.refusal(), (status, code), "{event}");
+        assert!(!answer.text().contains(SECRET), "{}", answer.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_which_nothing_can_be_read_is_a_bad_gateway() {
+    let role = r#"data: {"choices":[{"delta":{"role":"assistant","content":""}}]}"#;
+    let stop = r#"data: {"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+    let unreadable = b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\n";
+    let done = "data: [DONE]\n\n";
+    let head = EVENTS.as_bytes();
+    let asked = [(CHAT, streamed("x")), (OPTIMIZE, json!({ "text": "x", "stream": true }))];
+
+    for body in
+        [done.to_owned(), format!("data: {{\"x\":\n\n{done}"), format!("data: <html>\n\n{done}")]
+    {
+        let upstream = Fixed::answering([head, body.as_bytes()].concat()).await;
+        let app = before(&upstream.endpoint).start().await;
+        let ada = app.signed_in().await;
+        for (path, request) in &asked {
+            let answer = ada.post(path, request).await;
+            assert_eq!(answer.refusal(), (502, "upstream_failed"), "{path} {body}");
+        }
+    }
+    let (role, end) = (format!("{role}\n\n"), format!("{stop}\n\n{done}"));
+    let lost = [head, role.as_bytes(), unreadable, end.as_bytes()].concat();
+    let upstream = Fixed::answering(lost).await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    for (path, request) in &asked {
+        let answer = ada.post(path, request).await;
+        let heard = Heard::of(&answer);
+        assert_eq!(heard.error.expect("an error").0, "Bad Gateway", "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn usage_that_is_written_oddly_is_told_plainly_in_whole_answers_too() {
+    let odd = json!({
+        "choices": [{ "message": { "content": "Fine." }, "finish_reason": "stop" }],
+        "usage": { "prompt_tokens": "5", "completion_tokens": 2.0, "total_tokens": -1 },
+    });
+    let upstream = Fixed::giving(&odd.to_string()).await;
+    let app = before(&upstream.endpoint).start().await;
+
+    let answer = app.signed_in().await.post(CHAT, &chat_request("x")).await;
+
+    let usage = &answer.body["usage"];
+    let told = ["prompt_tokens", "completion_tokens", "total_tokens"].map(|it| &usage[it]);
+    assert_eq!(told, [5, 2, 7]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_readers_differ_about_is_not_passed_on() {
+    let upstream = Fixed::giving(pia_server_testkit::ai_peer::WHOLE).await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    let asked = |part: Value| {
+        let content = json!([{ "type": "text", "text": "http://10.0.0.1/" }, part]);
+        json!({ "messages": [{ "role": "user", "content": content }] })
+    };
+
+    for (part, place) in [
+        (json!({ "image_url": { "url": r"http://ex.com\@10.0.0.1/" } }), "image_url.url"),
+        (json!({ "Image_Url": { "URL": "http://010.0.0.1/" } }), "Image_Url.URL"),
+        (json!({ "source": { "type": "url", "url": "http://10.0.0.1/" } }), "source.url"),
+        (json!({ "document": { "x": ["http://0x0a.1/"] } }), "document.x[0]"),
+        (json!({ "image_url": { "url": "http://127.0.0.1.nip.io/" } }), "image_url.url"),
+        (json!({ "image_url": { "url": "https://example.com/redirects" } }), "image_url.url"),
+    ] {
+        let answer = ada.post(CHAT, &asked(part)).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{place}");
+        let error = &answer.body["errors"][0];
+        assert_eq!(error["code"], "address_not_allowed", "{place}");
+        assert_eq!(error["field"], format!("messages[0].content[1].{place}"));
+    }
+    let fine = json!({ "image_url": { "url": "data:image/png;base64,iVBORw0KGgo=" } });
+    assert_eq!(ada.post(CHAT, &asked(fine)).await.status, 200);
+    assert_eq!(upstream.calls().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_demo_upstreams_faults_in_mid_stream_are_told() {
+    let (demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+
+    for fault in ["demo:cut", "demo:error"] {
+        let answer = ada.post(CHAT, &streamed(&format!("{fault} one two three"))).await;
+
+        assert_eq!(failed(&answer).0, "Bad Gateway", "{fault}");
+        assert!(!answer.text().contains("Asked to fail"), "{}", answer.text());
+    }
+    let cut = ada.post(CHAT, &chat_request("demo:cut")).await;
+    assert_eq!(cut.refusal(), (502, "upstream_failed"));
+    assert_eq!(demo.call_counts().calls, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_never_says_done_is_believed_after_its_reason_for_the_end() {
+    let (_demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+
+    let heard = Heard::of(&ada.post(CHAT, &streamed("demo:no-done Hello")).await);
+
+    assert_eq!((heard.error, heard.finish.as_deref()), (None, Some("stop")));
+    assert_eq!(heard.usage, Some((2, 5)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redirects_are_not_followed() {
+    let elsewhere = Fixed::giving(pia_server_testkit::ai_peer::WHOLE).await;
+    let to = format!("{}/chat/completions", elsewhere.endpoint);
+    for status in
+        ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"]
+    {
+        let answer = response(status, &format!("location: {to}\r\n"), "");
+        let upstream = Fixed::answering(answer).await;
+        let app = before(&upstream.endpoint).start().await;
+        let ada = app.signed_in().await;
+
+        for (path, request) in each_way("x") {
+            assert_eq!(
+                ada.post(path, &request).await.refusal(),
+                (502, "upstream_failed"),
+                "{status}"
+            );
+        }
+        assert_eq!(upstream.calls().len(), 3, "{status}");
+    }
+    assert!(elsewhere.calls().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_without_end_is_given_up() {
+    let upstream = Peer::start().await;
+    let app = before(&upstream.endpoint)
+        .with("Ai__MaxEventBytes", "64KiB")
+        .with("Ai__MaxAnswerBytes", "64KiB")
+        .start()
+        .await;
+    let ada = app.signed_in().await;
+
+    let live = Live::ask(&ada, CHAT, &chat_request("x")).await;
+    let mut call = upstream.call().await;
+    let endless = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
+    call.say(format!("{endless}{}", "[".repeat(100 << 10))).await;
+    let whole = live.rest().await;
+    call.gone().await;
+
+    assert_eq!(whole.refusal(), (502, "upstream_failed"));
+}

@@ -1,0 +1,288 @@
+//! Tests that an upstream's faults leave nothing behind in a server.
+
+mod upstream;
+
+use std::time::Duration;
+
+use pia_server_testkit::ai_client::{
+    CHAT, Heard, Live, OPTIMIZE, TIMED_OUT, chat_request, streamed,
+};
+use pia_server_testkit::ai_peer::{EVENTS, WHOLE, response};
+use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_server_testkit::patience::until;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+
+use self::upstream::{Deed, Then, Upstream};
+
+on_both_databases!(
+    after_every_fault_of_an_upstream_nothing_is_left_open,
+    an_upstream_that_takes_no_connection_is_given_up,
+);
+
+/// So many calls are open at the upstream at most; one of three waits.
+const MAX_WAITING_CALLS: u64 = 2;
+const JSON: &str = "content-type: application/json\r\n";
+const FAILED: (&str, &str) =
+    ("Bad Gateway", "The upstream AI provider could not answer the request.");
+
+/// Expected result for a caller.
+#[derive(Debug, Clone, Copy)]
+enum Told {
+    Refused(u16, &'static str),
+    /// The beginning of an answer, and this error.
+    Broken((&'static str, &'static str)),
+    Answered,
+}
+
+/// Fault of an upstream, and the expected results of a full answer and of a
+/// stream.
+struct Fault {
+    name: &'static str,
+    deed: Deed,
+    whole: Told,
+    stream: Told,
+}
+
+const REFUSED: Told = Told::Refused(502, "upstream_failed");
+const TOO_LATE: Told = Told::Refused(504, "upstream_timeout");
+
+fn fault(
+    name: &'static str,
+    (whole, stream): (impl Into<Vec<u8>>, impl Into<Vec<u8>>),
+    then: Then,
+    (to_whole, to_stream): (Told, Told),
+) -> Fault {
+    let deed = Deed { whole: whole.into(), stream: stream.into(), then };
+    Fault { name, deed, whole: to_whole, stream: to_stream }
+}
+
+/// An event stream that has begun, and what follows.
+fn begun(rest: &str) -> String {
+    let event = json!({ "choices": [{ "delta": { "content": "begun" } }] });
+    format!("{EVENTS}data: {event}\n\n{rest}")
+}
+
+/// The head of an answer that is longer than what follows.
+fn unfinished(rest: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\n{JSON}content-length: 90000\r\n\r\n{rest}")
+}
+
+/// Returns the faults that fail by themselves, however long it may take.
+fn faults() -> Vec<Fault> {
+    use Then::{HangsUp, HangsUpAfterBytes, Resets};
+    let broken = (REFUSED, Told::Broken(FAILED));
+    let part = unfinished(r#"{"choices":[{"message":{"content":"be"#);
+    let error = r#"{"error":{"message":"down","code":500}}"#;
+    let both = |answer: String| (answer.clone(), answer);
+    let served = (Told::Answered, Told::Answered);
+    let busy = Told::Refused(502, "upstream_busy");
+    let later = format!("{JSON}retry-after: 7\r\n");
+    let strange = WHOLE.replace("Fine", "Fine \u{1}");
+    let strange: Vec<u8> =
+        strange.bytes().map(|byte| if byte == 1 { 0xff } else { byte }).collect();
+    let head = format!("HTTP/1.1 200 OK\r\n{JSON}connection: close\r\n\r\n");
+    let without_length = format!("{head}{WHOLE}");
+    let whole = [head.into_bytes(), strange].concat();
+    let stream = begun("").into_bytes();
+    let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\n".as_slice();
+    let end = begun(
+        "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+    );
+    let fine = response("200 OK", JSON, WHOLE);
+    vec![
+        fault("a reset", ("", ""), Resets, (REFUSED, REFUSED)),
+        fault("a reset in mid-answer", (part.clone(), begun("")), Resets, broken),
+        fault("no word", ("", ""), HangsUp, (REFUSED, REFUSED)),
+        fault("an answer cut off", (part, begun("data: {\"choi")), HangsUp, broken),
+        fault("half a head", both("HTTP/1.1 200 OK\r\ncont".into()), HangsUp, (REFUSED, REFUSED)),
+        fault("no UTF-8", (whole, [&stream, event].concat()), HangsUp, broken),
+        fault("429", both(response("429 Too Many", &later, error)), HangsUp, (busy, busy)),
+        fault("500", both(response("500 Oh", JSON, error)), HangsUp, (REFUSED, REFUSED)),
+        fault(
+            "HTML",
+            both(response("200 OK", "content-type: text/html\r\n", "<html>Hello</html>")),
+            HangsUp,
+            (REFUSED, REFUSED),
+        ),
+        fault(
+            "an error within",
+            (response("200 OK", JSON, error), begun(&format!("data: {error}\n\n"))),
+            HangsUp,
+            broken,
+        ),
+        fault(
+            "an error at once",
+            (response("200 OK", JSON, error), format!("{EVENTS}data: {error}\n\n")),
+            HangsUp,
+            (REFUSED, REFUSED),
+        ),
+        fault("no length", (without_length, end.clone()), HangsUp, served),
+        fault("byte by byte", (fine, end), HangsUpAfterBytes, served),
+    ]
+}
+
+/// Returns the faults that only a timeout ends.
+fn silences() -> Vec<Fault> {
+    use Then::{Drips, IsSilent};
+    let head = "HTTP/1.1 200 OK\r\nx-slow:";
+    let broken = (TOO_LATE, Told::Broken(TIMED_OUT));
+    vec![
+        fault("half-open", ("", ""), IsSilent, (TOO_LATE, TOO_LATE)),
+        fault("half-open in mid-answer", (unfinished("{"), begun("")), IsSilent, broken),
+        fault("a head without end", (head, head), Drips, (TOO_LATE, TOO_LATE)),
+        fault("an answer without end", (unfinished("{"), begun("data: {")), Drips, broken),
+    ]
+}
+
+impl Told {
+    fn is_told_by(self, answer: &Answer, name: &str) {
+        match self {
+            Self::Refused(status, code) => {
+                assert_eq!(answer.refusal(), (status, code), "{name}");
+                let wait = (code == "upstream_busy").then_some("7");
+                assert_eq!(answer.header("retry-after"), wait, "{name}");
+            }
+            Self::Broken((title, text)) => {
+                let heard = Heard::of(answer);
+                assert_eq!((heard.text.as_str(), heard.finish), ("begun", None), "{name}");
+                assert_eq!(heard.error, Some((title.to_owned(), text.to_owned())), "{name}");
+            }
+            Self::Answered => assert_eq!(answer.status, 200, "{name}: {}", answer.text()),
+        }
+    }
+}
+
+/// The three ways to ask: two for a whole answer, one for a stream.
+fn ways() -> [(&'static str, Value); 3] {
+    [(CHAT, chat_request("x")), (CHAT, streamed("x")), (OPTIMIZE, json!({ "text": "x" }))]
+}
+
+/// Asks in all ways at once.
+async fn is_told(ada: &Client, name: &str, (whole, stream): (Told, Told)) {
+    let [one, other, third] = ways();
+    let (one, other, third) = tokio::join!(
+        ada.post(one.0, &one.1),
+        ada.post(other.0, &other.1),
+        ada.post(third.0, &third.1),
+    );
+    whole.is_told_by(&one, name);
+    stream.is_told_by(&other, name);
+    whole.is_told_by(&third, name);
+}
+
+/// Calls: reserved for, open at the upstream, waiting for it.
+const LOAD: [&str; 3] =
+    ["pia_ai_reservations_open", "pia_ai_protected_calls_open", "pia_ai_protected_calls_waiting"];
+/// Requests, the one that looks among them, and usage that is not yet written.
+const REST: [&str; 2] = ["pia_http_requests_in_flight", "pia_ai_usage_waiting"];
+
+/// Gauges, as `/metrics` tells them.
+async fn told<const N: usize>(app: &TestApp, gauges: [&str; N]) -> [u64; N] {
+    let text = app.stranger().get("/metrics").await.text();
+    gauges.map(|name| {
+        let mut lines = text.lines().filter_map(|it| it.strip_prefix(name)?.strip_prefix(' '));
+        lines.next().and_then(|it| it.parse().ok()).expect("a gauge")
+    })
+}
+
+/// Waits until nothing is left of calls that ended: neither of what they
+/// reserved, nor of their turns, requests, connections and usage.
+async fn is_idle(app: &TestApp, upstream: Option<&Upstream>) {
+    until(async || {
+        let idle = told(app, LOAD).await == [0; 3] && told(app, REST).await == [1, 0];
+        let connections = upstream.map_or(0, Upstream::open);
+        (idle && connections == 0).then_some(())
+    })
+    .await;
+}
+
+/// Tasks of the main runtime, on which servers finish what calls began.
+fn alive() -> usize {
+    Handle::current().metrics().num_alive_tasks()
+}
+
+/// A server with little room at its upstream, and somebody whose group has
+/// every limit that there is.
+async fn start(setting: Setting) -> (TestApp, Client) {
+    let setting =
+        setting.with("Ai__Protection__MaxConcurrent", MAX_WAITING_CALLS).with("Ai__MaxWait", "20s");
+    let app = setting.start().await;
+    let limits = "credits.hourly=1000000 credits.daily=2000000 credits.weekly=3000000 \
+                  credits.group-daily=4000000 credits.group-weekly=5000000 credits.pool=true";
+    app.admin(&format!("group set default {limits}")).await.expect("limits");
+    let ada = app.signed_in().await;
+    (app, ada)
+}
+
+async fn after_every_fault_of_an_upstream_nothing_is_left_open(database: TestDatabase) {
+    let upstream = Upstream::start().await;
+    let (app, ada) = start(Setting::on(database).with_upstream(&upstream.endpoint)).await;
+
+    // Callers who leave while the upstream is silent: the gauges do move.
+    let mut open = Vec::new();
+    for (path, body) in ways() {
+        open.push(Live::ask(&ada, path, &body).await);
+    }
+    until(async || (told(&app, LOAD).await == [3, MAX_WAITING_CALLS, 1]).then_some(())).await;
+    drop(open);
+    is_idle(&app, Some(&upstream)).await;
+    let tasks = alive();
+
+    for fault in faults() {
+        let before = upstream.calls();
+        upstream.does(&fault.deed);
+        is_told(&ada, fault.name, (fault.whole, fault.stream)).await;
+        assert_eq!(upstream.calls() - before, 3, "{}: no call is repeated", fault.name);
+    }
+    let short = json!({ "FirstByteTimeout": "2s", "SilenceTimeout": "2s", "AnswerTimeout": "2s" });
+    app.reload(&json!({ "Ai": short }));
+    for fault in silences() {
+        upstream.does(&fault.deed);
+        is_told(&ada, fault.name, (fault.whole, fault.stream)).await;
+    }
+    is_idle(&app, Some(&upstream)).await;
+    upstream.ends().await;
+    is_told(&ada, "refused", (REFUSED, REFUSED)).await;
+    is_idle(&app, None).await;
+
+    // The pool may have opened a connection or two meanwhile.
+    assert!(alive() < tasks + 10, "{tasks} tasks have become {}", alive());
+    nothing_is_reserved(&app).await;
+}
+
+async fn nothing_is_reserved(app: &TestApp) {
+    assert_eq!(app.count("credit_reservations").await, 0);
+    assert_eq!(app.count("credit_windows WHERE reserved <> 0").await, 0);
+    assert!(app.count("credit_windows").await > 0);
+    let check = app.admin("credits check").await;
+    assert!(check.is_ok(), "{check:?}");
+}
+
+async fn an_upstream_that_takes_no_connection_is_given_up(database: TestDatabase) {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+    let listener = socket.listen(1).expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    // Whoever nobody accepts waits in a short queue; who finds it full gets
+    // no answer at all.
+    let mut queue = Vec::new();
+    let second = Duration::from_secs(1);
+    while let Ok(connected) = timeout(second, TcpStream::connect(address)).await {
+        queue.push(connected.expect("a connection"));
+        assert!(queue.len() < 10, "the queue has no end");
+    }
+    let setting = Setting::on(database).with_upstream(&format!("http://{address}/v1"));
+    let (app, ada) = start(setting.with("Ai__ConnectTimeout", "1s")).await;
+
+    is_told(&ada, "no connection", (REFUSED, REFUSED)).await;
+    is_idle(&app, None).await;
+
+    nothing_is_reserved(&app).await;
+    drop((listener, queue));
+}

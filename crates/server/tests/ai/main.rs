@@ -1,0 +1,20 @@
+//! Calls of AI models, as clients and as the official SDKs make them.
+
+#![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+mod canary;
+mod chat;
+mod credits;
+mod failures;
+mod faults;
+mod memory;
+mod models;
+mod openai;
+mod openai_embeddings;
+mod openai_npm;
+mod openai_sdk;
+mod openai_surface;
+mod optimize;
+mod streams;
+mod tools;
+mod usage;

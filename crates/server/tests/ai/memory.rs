@@ -1,0 +1,150 @@
+//! Large requests and slow readers, and what the server holds of them.
+
+use pia_server_testkit::ai_client::{CHAT, JSON, Live, before, chat_request, streamed};
+use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer, WHOLE, response};
+use pia_server_testkit::client::Client;
+use pia_server_testkit::harness::PASSWORD;
+use pia_server_testkit::program::{Call, ServerProcess, peak};
+use serde_json::{Value, json};
+
+const MIB: usize = 1 << 20;
+
+/// A request with an image, of exactly so many bytes.
+fn image(length: usize, mut request: Value) -> Vec<u8> {
+    request["messages"][0]["content"] = json!([
+        { "type": "text", "text": "what is this?" },
+        { "type": "image_url", "image_url": { "url": "data:image/jpeg;base64,@" } },
+    ]);
+    let bare = request.to_string();
+    bare.replacen('@', &"A".repeat(length + 1 - bare.len()), 1).into_bytes()
+}
+
+async fn ask(caller: &Client, body: &[u8]) -> Live {
+    Live::reading(caller.begin("POST", CHAT, &[JSON], body).await)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_with_images_may_have_32_mib_and_no_more() {
+    let upstream = Fixed::giving(WHOLE).await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    let body = image(32 * MIB, chat_request(""));
+    let announced = (33 * MIB).to_string();
+
+    let taken = ada.send("POST", CHAT, &[JSON], &body).await;
+    let refused = ada.send("POST", CHAT, &[JSON, ("content-length", &announced)], b"{").await;
+
+    let asked = upstream.call().body;
+    let prefix = br#"{"messages":"#;
+    let end = body.windows(2).rposition(|it| it == b"]}").unwrap();
+    let messages = &body[prefix.len()..end];
+    assert_eq!(taken.status, 200, "{}", taken.text());
+    assert!(
+        asked.starts_with(prefix) && asked[prefix.len()..].starts_with(&messages[..32 * MIB - 64])
+    );
+    assert_eq!(refused.refusal(), (413, "body_too_large"));
+    assert_eq!(refused.body["limit"], 32 * MIB);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_share_their_room_until_their_upstreams_have_them() {
+    let upstream = Peer::start().await;
+    let app = before(&upstream.endpoint)
+        .with("Server__MaxBodyMemory", "40MiB")
+        .with("Ai__OpenAfter", "100ms")
+        .with("Ai__HeartbeatInterval", "100ms")
+        .start()
+        .await;
+    let (ada, ben) = (app.signed_in().await, app.signed_in().await);
+    let (whole, stream) = (image(30 * MIB, chat_request("")), image(30 * MIB, streamed("")));
+
+    for body in [&whole, &stream] {
+        let mut first = ask(&ada, body).await;
+        // The upstream takes the connection, and reads nothing yet.
+        let unread = upstream.accept().await;
+        if body == &stream {
+            first.until(": keep-alive").await;
+        }
+        let second = ben.send("POST", CHAT, &[JSON], &whole).await;
+        let more = ada.send("POST", CHAT, &[JSON], &whole).await;
+        let small = app.stranger().get("/health").await;
+        let mut call = unread.read().await;
+        let third = ask(&ada, &whole).await;
+        let mut next = upstream.call().await;
+        for call in [&mut call, &mut next] {
+            call.say(&response("200 OK", "content-type: application/json\r\n", WHOLE)).await;
+        }
+
+        assert_eq!(second.refusal(), (503, "overloaded"));
+        assert!(second.header("retry-after").is_some());
+        assert_eq!(more.refusal(), (429, "rate_limited"));
+        assert_eq!(small.status, 200);
+        assert_eq!(first.rest().await.status, 200);
+        assert_eq!(third.rest().await.status, 200);
+    }
+}
+
+/// The real server, so that its memory is its alone.
+async fn program(endpoint: &str) -> (ServerProcess, Client) {
+    let call = Call::new().licensed().with("Ai__Endpoint", endpoint).with("Ai__Model", "m");
+    let program = call.start().await;
+    let ada = signed_in(&program, "ada@example.org").await;
+    (program, ada)
+}
+
+async fn signed_in(program: &ServerProcess, email: &str) -> Client {
+    let person = json!({ "email": email, "password": PASSWORD });
+    let caller = program.stranger();
+    assert_eq!(caller.post("/auth/register", &person).await.status, 200);
+    let envelope = caller.post("/auth/login/local", &person).await;
+    caller.with_tokens(&envelope.body)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn four_large_requests_at_once_are_each_held_once() {
+    let upstream = Peer::start().await;
+    let (program, ada) = program(&upstream.endpoint).await;
+    let ben = signed_in(&program, "ben@example.org").await;
+    let body = image(30 * MIB, chat_request(""));
+    let before = peak(&program);
+
+    // No upstream reads before all of them have come in.
+    let asked =
+        tokio::join!(ask(&ada, &body), ask(&ada, &body), ask(&ben, &body), ask(&ben, &body));
+    let mut waiting = Vec::new();
+    for _ in 0..4 {
+        waiting.push(upstream.accept().await);
+    }
+    let grown = peak(&program) - before;
+    for call in waiting {
+        let answer = response("200 OK", "content-type: application/json\r\n", WHOLE);
+        call.read().await.say(&answer).await;
+    }
+
+    assert!(grown < 160 * MIB, "{} MiB for 4 x 30", grown / MIB);
+    for live in [asked.0, asked.1, asked.2, asked.3] {
+        assert_eq!(live.rest().await.status, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_who_stall_cost_little() {
+    let upstream = Peer::start().await;
+    let (program, ada) = program(&upstream.endpoint).await;
+    let event = json!({ "choices": [{ "delta": { "content": "x".repeat(16 << 10) } }] });
+    let events = format!("data: {event}\n\n").repeat(64);
+    let before = peak(&program);
+
+    let mut stalled = Vec::new();
+    for _ in 0..4 {
+        let live = ask(&ada, streamed("x").to_string().as_bytes()).await;
+        let mut call = upstream.call().await;
+        call.say(EVENTS).await;
+        let sent = call.flood(events.as_bytes(), 50 * MIB).await;
+        assert!(sent < 50 * MIB, "the server took all in");
+        stalled.push((live, call));
+    }
+    let grown = peak(&program) - before;
+
+    assert!(grown < 8 * MIB, "{} KiB for four readers", grown >> 10);
+}

@@ -1,0 +1,251 @@
+//! Tests of the choice of models, of their names, and of fallbacks.
+
+use pia_demo_upstream::Demo;
+use pia_server_testkit::ai_client::{
+    CHAT, COMPLETIONS, Heard, Live, OPTIMIZE, chat_request, streamed,
+};
+use pia_server_testkit::ai_peer::{Fixed, response};
+use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_server_testkit::patience::until;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+on_both_databases! {
+    a_group_says_who_serves_a_mode_a_persona_and_a_name,
+    two_servers_together_ask_an_upstream_no_more_than_it_may_be,
+}
+
+const MODELS: &str = "/api/ai/models";
+
+fn saying(text: &str) -> String {
+    json!({ "choices": [{ "message": { "content": text }, "finish_reason": "stop" }] }).to_string()
+}
+
+/// A server whose default model is this one, with entries of these ids.
+fn with_entries(setting: Setting, default: &Fixed, entries: &[(&str, &Fixed)]) -> Setting {
+    let setting = setting.with_upstream(&default.endpoint);
+    let numbered = entries.iter().enumerate();
+    numbered.fold(setting, |setting, (at, (id, upstream))| with_entry(setting, at, id, upstream))
+}
+
+/// A server with an entry of this number and id.
+fn with_entry(setting: Setting, at: usize, id: &str, upstream: &Fixed) -> Setting {
+    let name = |key: &str| format!("Ai__Providers__{at}__{key}");
+    setting
+        .with(&name("Id"), id)
+        .with(&name("ProviderType"), "OpenAICompatible")
+        .with(&name("Endpoint"), &upstream.endpoint)
+        .with(&name("Model"), format!("{id}-model"))
+}
+
+async fn sets(app: &TestApp, rules: &str) {
+    app.admin(&format!("group set default {rules}")).await.expect("rules");
+}
+
+async fn answered(caller: &Client, mode: &str, request: &Value) -> String {
+    let headers = [("content-type", "application/json"), ("x-pia-mode", mode)];
+    let answer = caller.send("POST", CHAT, &headers, request.to_string().as_bytes()).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(answer.header("x-ai-generated"), Some("true"));
+    answer.body["choices"][0]["message"]["content"].as_str().expect("a text").to_owned()
+}
+
+async fn a_group_says_who_serves_a_mode_a_persona_and_a_name(database: TestDatabase) {
+    let default = Fixed::giving(&saying("default")).await;
+    let (large, coder) =
+        (Fixed::giving(&saying("large")).await, Fixed::giving(&saying("coder")).await);
+    let entries = [("large", &large), ("coder", &coder)];
+    let app = with_entries(Setting::on(database), &default, &entries).start().await;
+    let ada = app.signed_in().await;
+    let with = |key: &str, value: Value| {
+        let mut request = chat_request("x");
+        request[key] = value;
+        request
+    };
+    let coding = with("metadata", json!({ "pia_persona_type": "Code" }));
+
+    assert_eq!(answered(&ada, "Assistant", &with("model", json!("large"))).await, "default");
+    assert_eq!(ada.get(MODELS).await.body["data"].as_array().map(Vec::len), Some(1));
+
+    sets(&app, "mode.Research=large persona.code=coder models=Large,gone").await;
+    let app = with_entries(Setting::beside(&app), &default, &entries).start().await;
+    let ada = Client { addr: app.addr, ..ada };
+    assert_eq!(answered(&ada, "Research", &coding).await, "large");
+    assert_eq!(answered(&ada, "Assistant", &coding).await, "coder");
+    assert_eq!(answered(&ada, "Optimize", &coding).await, "default");
+    assert_eq!(answered(&ada, "Assistant", &with("model", json!("LARGE"))).await, "large");
+    for unusable in [json!("coder"), json!("gone"), json!(7), json!("")] {
+        assert_eq!(answered(&ada, "Assistant", &with("model", unusable)).await, "default");
+    }
+
+    let listed = ada.get(MODELS).await.body;
+    assert_eq!(listed["object"], "list");
+    let ids: Vec<_> =
+        listed["data"].as_array().expect("models").iter().map(|it| &it["id"]).collect();
+    assert_eq!(ids, ["pia-cloud", "large"]);
+    for (name, id) in [("large", "large"), ("Large", "large"), ("pia-cloud", "pia-cloud")] {
+        let one = ada.get(&format!("{MODELS}/{name}")).await;
+        assert_eq!(
+            (one.status, &one.body["id"], &one.body["object"]),
+            (200, &json!(id), &json!("model"))
+        );
+    }
+    for unknown in ["coder", "gone", "%20", "x%2Fy"] {
+        let none = ada.get(&format!("{MODELS}/{unknown}")).await;
+        assert_eq!(none.refusal(), (404, "not_found"), "{unknown}");
+    }
+    let optimised = async |provider: Value| {
+        let answer = ada.post(OPTIMIZE, &json!({ "text": "x", "providerId": provider })).await;
+        (answer.status, answer.body["result"].clone())
+    };
+    assert_eq!(optimised(json!("LARGE")).await, (200, json!("large")));
+    for unusable in [json!("coder"), json!("gone"), json!(""), Value::Null] {
+        assert_eq!(optimised(unusable).await, (200, json!("default")));
+    }
+    assert_eq!(optimised(json!(7)).await.0, 400);
+    assert!(coder.calls().iter().all(|it| !it.text().contains("persona")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_status_is_that_of_the_callers_group() {
+    let large = Fixed::giving(&saying("large")).await;
+    let app = with_entry(Setting::on(TestDatabase::sqlite()), 0, "large", &large).start().await;
+    let ada = app.signed_in().await;
+    let before = ada.get("/api/ai/status").await.body;
+
+    sets(&app, "mode.Research=large").await;
+    let app = with_entry(Setting::beside(&app), 0, "large", &large).start().await;
+    let ada = Client { addr: app.addr, ..ada };
+
+    let after = ada.get("/api/ai/status").await.body;
+    assert_eq!(before, json!({ "available": false, "modes": [] }));
+    assert_eq!(after, json!({ "available": true, "modes": ["Research"] }));
+    assert_eq!(answered(&ada, "Research", &chat_request("x")).await, "large");
+    let ids = ada.get(MODELS).await.body["data"].as_array().map(Vec::len);
+    assert_eq!(ids, Some(1));
+}
+
+async fn two_servers_together_ask_an_upstream_no_more_than_it_may_be(database: TestDatabase) {
+    let demo = Demo::start(0).expect("a demo upstream");
+    let protected = |setting: Setting| {
+        let setting = setting.with_upstream(&demo.endpoint()).with("Ai__MaxWait", "200ms");
+        setting.with("Ai__Protection__MaxConcurrent", 4)
+    };
+    let app = protected(Setting::on(database)).start().await;
+    let other = protected(Setting::beside(&app)).start().await;
+    let ada = app.signed_in().await;
+    let elsewhere = Client { addr: other.addr, ..ada.clone() };
+    for client in [&ada, &elsewhere] {
+        // Each looks for others every few seconds.
+        until(async || {
+            let metrics = client.get("/metrics").await.text();
+            metrics.contains("\npia_ai_instances 2\n").then_some(())
+        })
+        .await;
+    }
+
+    let mut open = Vec::new();
+    for client in [&ada, &ada, &elsewhere, &elsewhere] {
+        open.push(Live::ask(client, CHAT, &streamed("demo:silent=1 good day")).await);
+    }
+    assert!(demo.until(|it| it.open == 4).await);
+    let refused =
+        [ada.post(CHAT, &chat_request("x")).await, elsewhere.post(CHAT, &chat_request("x")).await];
+    drop(open);
+    assert!(demo.until(|it| it.open == 0).await);
+    let served = until(async || {
+        let answer = ada.post(CHAT, &chat_request("x")).await;
+        (answer.status == 200).then_some(())
+    });
+
+    assert_eq!(refused.each_ref().map(Answer::refusal), [(503, "ai_crowded"); 2]);
+    served.await;
+    assert_eq!(demo.call_counts().calls, 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fallback_answers_for_a_model_that_is_down_and_the_metrics_tell() {
+    let error = r#"{"error":{"message":"down"}}"#;
+    let down = Fixed::answering(response(
+        "503 Service Unavailable",
+        "content-type: application/json\r\n",
+        error,
+    ))
+    .await;
+    let other = Fixed::giving(&saying("other")).await;
+    let setting = with_entries(
+        Setting::on(TestDatabase::sqlite()),
+        &down,
+        &[("first", &down), ("second", &other)],
+    );
+    let app = setting.with("Ai__Providers__0__Fallbacks", "second").start().await;
+    sets(&app, "mode.Assistant=first").await;
+    let ada = app.signed_in().await;
+
+    assert_eq!(answered(&ada, "Assistant", &chat_request("x")).await, "other");
+    let headers = [("content-type", "application/json"), ("x-pia-mode", "Assistant")];
+    let stream =
+        ada.send("POST", COMPLETIONS, &headers, streamed("x").to_string().as_bytes()).await;
+    assert_eq!(Heard::of(&stream).text, "other");
+    assert_eq!(stream.header("x-ai-generated"), Some("true"));
+
+    let metrics = ada.get("/metrics").await.text();
+    for line in [
+        r#"pia_ai_attempts_total{entry="first",outcome="failed"} 2"#,
+        r#"pia_ai_attempts_total{entry="second",outcome="answered"} 2"#,
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+    // The default has none.
+    assert_eq!(ada.post(OPTIMIZE, &json!({ "text": "x" })).await.status, 502);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_is_asked_no_more_than_it_may_be() {
+    let upstream = Fixed::giving(&saying("one")).await;
+    let setting =
+        with_entries(Setting::on(TestDatabase::sqlite()), &upstream, &[("only", &upstream)]);
+    let app = setting
+        .with("Ai__Providers__0__Protection__RequestsPerMinute", 2)
+        .with("Ai__MaxWait", "200ms")
+        .start()
+        .await;
+    sets(&app, "mode.Assistant=only").await;
+    let ada = app.signed_in().await;
+    answered(&ada, "Assistant", &chat_request("x")).await;
+    answered(&ada, "Assistant", &chat_request("x")).await;
+
+    let headers = [("content-type", "application/json"), ("x-pia-mode", "Assistant")];
+    let third = ada.send("POST", CHAT, &headers, chat_request("x").to_string().as_bytes()).await;
+
+    assert_eq!(third.refusal(), (503, "ai_crowded"));
+    let seconds: u64 = third.header("retry-after").expect("a time").parse().expect("seconds");
+    assert!((1..=30).contains(&seconds), "{seconds}");
+    assert_eq!(upstream.calls().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_is_drafted_from_a_description() {
+    let upstream = Fixed::giving(&saying(" Write like a friend. ")).await;
+    let app = Setting::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    let path = "/api/ai/generate-prompt";
+
+    let drafted = ada.post(path, &json!({ "styleDescription": "casual" })).await;
+    assert_eq!(
+        (drafted.status, &drafted.body),
+        (200, &json!({ "prompt": "Write like a friend." }))
+    );
+    assert_eq!(drafted.header("x-ai-generated"), Some("true"));
+    for body in [json!({}), json!({ "styleDescription": null }), json!({ "styleDescription": " " })]
+    {
+        let refused = ada.post(path, &body).await;
+        assert_eq!(
+            (refused.status, &refused.body["errors"][0]["field"]),
+            (400, &json!("styleDescription"))
+        );
+    }
+    assert_eq!(upstream.calls().len(), 1);
+}

@@ -1,0 +1,176 @@
+//! The surface of OpenAI's clients: what they name, and how errors are told.
+
+use std::time::Duration;
+
+use pia_demo_upstream::Demo;
+use pia_server_testkit::ai_client::{JSON, Live, before, chat_request, streamed, with_demo};
+use pia_server_testkit::ai_peer::{Fixed, Peer, WHOLE, response};
+use pia_server_testkit::client::{Answer, Client};
+use serde_json::{Value, json};
+
+const CHAT: &str = "/v1/chat/completions";
+
+const INVALID: &str = "invalid_request_error";
+
+/// Status, type, code and parameter of an error.
+type Expected = (u16, &'static str, &'static str, Option<&'static str>);
+
+/// A conversation with a model that is named.
+fn named(model: &str, text: &str) -> Value {
+    let mut request = chat_request(text);
+    request["model"] = json!(model);
+    request
+}
+
+fn told(answer: &Answer) -> (u16, &str, &str, Option<&str>) {
+    let error = &answer.body["error"];
+    assert!(error["message"].as_str().is_some_and(|it| !it.is_empty()), "{}", answer.text());
+    let text = |key: &str| error[key].as_str();
+    let (kind, code) = (text("type").unwrap_or_default(), text("code").unwrap_or_default());
+    (answer.status, kind, code, text("param"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_prefixes_answer_as_the_desktop_clients_does() {
+    let (_demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+
+    for prefix in ["/v1", "/api/ai/v1"] {
+        let chat = ada.post(&format!("{prefix}/chat/completions"), &named("pia-cloud", "Hi")).await;
+        let models = ada.get(&format!("{prefix}/models")).await;
+        let model = ada.get(&format!("{prefix}/models/pia-cloud")).await;
+
+        assert_eq!(chat.body["choices"][0]["message"]["content"], "Demo answer to: Hi");
+        assert_eq!(models.body["data"][0]["id"], "pia-cloud");
+        assert_eq!((model.status, &model.body["object"]), (200, &json!("model")));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_refusal_is_an_object_with_a_type_and_a_code() {
+    let (_demo, app) = with_demo().await;
+    let (ada, stranger) = (app.signed_in().await, app.stranger());
+    let mut nobody = chat_request("x");
+    nobody["messages"][0]["role"] = json!("nobody");
+    let cases: Vec<(Answer, Expected)> = vec![
+        (
+            stranger.post(CHAT, &chat_request("x")).await,
+            (401, "authentication_error", "invalid_api_key", None),
+        ),
+        (ada.post(CHAT, &nobody).await, (400, INVALID, "invalid_value", Some("messages[0].role"))),
+        (ada.send("POST", CHAT, &[JSON], b"{").await, (400, INVALID, "malformed_json", None)),
+        (ada.post(CHAT, &named("gpt-9", "x")).await, (404, INVALID, "model_not_found", None)),
+        (ada.get("/v1/models/gpt-9").await, (404, INVALID, "model_not_found", None)),
+        (ada.get("/v1/files").await, (404, INVALID, "not_found", None)),
+        (ada.get("/v1").await, (404, INVALID, "not_found", None)),
+        (
+            ada.send("GET", CHAT, &[("upgrade", "websocket")], b"").await,
+            (400, INVALID, "upgrade_not_supported", None),
+        ),
+        (ada.get(CHAT).await, (405, INVALID, "method_not_allowed", None)),
+        (
+            ada.send("POST", CHAT, &[JSON, ("content-length", "99999999")], b"{").await,
+            (413, INVALID, "body_too_large", None),
+        ),
+    ];
+
+    for (answer, expected) in &cases {
+        assert_eq!(told(answer), *expected, "{}", answer.text());
+    }
+    let upgrade = ada.send("GET", CHAT, &[("upgrade", "websocket")], b"").await;
+    assert_eq!(upgrade.header("connection"), Some("close"));
+    let unknown = ada.post("/api/ai/chat", &named("gpt-9", "x")).await;
+    assert_eq!(unknown.status, 200, "the desktop client's models are passed over");
+}
+
+async fn refused_by(answer: Vec<u8>) -> (Answer, Answer) {
+    let upstream = Fixed::answering(answer).await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    (ada.post(CHAT, &chat_request("Hi")).await, ada.post("/api/ai/chat", &chat_request("Hi")).await)
+}
+
+fn bad_request(message: &str) -> Vec<u8> {
+    let body = json!({ "error": { "message": message, "type": "invalid_request_error" } });
+    response("400 Bad Request", "content-type: application/json\r\n", &body.to_string()).into()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_repeat_cannot_mend_says_so_on_both_surfaces() {
+    for (message, status, code, desktop) in [
+        (
+            "This model's maximum context length is 8192 tokens.",
+            400,
+            "context_length_exceeded",
+            502,
+        ),
+        ("Unsupported value: 'temperature' is 7 sesame.", 400, "upstream_refused", 502),
+    ] {
+        let (openai, desktops) = refused_by(bad_request(message)).await;
+
+        assert_eq!(told(&openai), (status, "invalid_request_error", code, None));
+        assert_eq!(desktops.status, desktop, "{}", desktops.text());
+        for answer in [&openai, &desktops] {
+            assert_eq!(answer.header("x-should-retry"), Some("false"), "{}", answer.text());
+            assert!(!answer.text().contains("sesame"), "{}", answer.text());
+        }
+    }
+    let failed = response("500 Oh", "", "").into_bytes();
+    let (openai, _) = refused_by(failed).await;
+    assert_eq!(told(&openai), (502, "server_error", "upstream_failed", None));
+    assert_eq!(openai.header("x-should-retry"), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_spent_budget_is_told_with_when_it_is_whole_again() {
+    let upstream = Fixed::giving(WHOLE).await;
+    let app = before(&upstream.endpoint).start().await;
+    app.admin("group set default credits.daily=1").await.expect("a limit");
+    let ada = app.signed_in().await;
+    let long = "x ".repeat(100_000);
+
+    let answer = ada.post(CHAT, &chat_request(&long)).await;
+
+    assert_eq!(told(&answer), (429, "insufficient_quota", "insufficient_quota", None));
+    assert!(answer.body["error"]["resetsAt"].is_string(), "{}", answer.text());
+    assert_eq!(answer.header("x-should-retry"), Some("false"));
+    assert!(answer.header("retry-after").is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_many_requests_are_worth_a_repeat() {
+    let demo = Demo::start(0).expect("a demo upstream");
+    let app = before(&demo.endpoint()).with("RateLimits__Ai", 1).start().await;
+    let ada = app.signed_in().await;
+    ada.post(CHAT, &chat_request("Hi")).await;
+
+    let answer = ada.post(CHAT, &chat_request("Hi")).await;
+
+    assert_eq!(told(&answer), (429, "rate_limit_error", "rate_limit_exceeded", None));
+    assert_eq!(answer.header("x-should-retry"), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_fails_ends_with_the_object() {
+    let upstream = Peer::start().await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada: Client = app.signed_in().await;
+    let mut stream = Live::ask(&ada, CHAT, &streamed("Hello")).await;
+    let mut call = upstream.call().await;
+    call.say("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").await;
+    call.say("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n").await;
+    call.say("data: {\"error\":{\"message\":\"sesame\"}}\n\n").await;
+
+    let answer = stream.until("[DONE]").await;
+
+    let message = "The upstream AI provider could not answer the request.";
+    let error = json!({ "error": {
+        "message": message, "type": "server_error", "code": "upstream_failed", "param": null,
+    } });
+    let last = answer.lines().find_map(|it| it.strip_prefix("data: {\"error\""));
+    let last: Value =
+        serde_json::from_str(&format!("{{\"error\"{}", last.expect("an error"))).expect("JSON");
+    assert_eq!(last, error);
+    assert!(!answer.contains("sesame"), "{answer}");
+    tokio::time::timeout(Duration::from_secs(5), call.gone()).await.expect("an end");
+}

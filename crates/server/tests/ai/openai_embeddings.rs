@@ -1,0 +1,103 @@
+//! Texts as vectors, for OpenAI's clients.
+
+use std::process::Stdio;
+
+use pia_server_testkit::ai_peer::Fixed;
+use pia_server_testkit::credentials::create_api_key;
+use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+use tokio::process::Command;
+
+on_both_databases!(vectors_come_out_of_the_callers_budget);
+
+/// One vector, as four bytes of a float in base 64, for 3,000 tokens.
+const ANSWER: &str = r#"{"object":"list","model":"embed-3","data":[
+    {"object":"embedding","index":0,"embedding":"AAAAPw=="}],
+    "usage":{"prompt_tokens":3000,"total_tokens":3000}}"#;
+
+/// A server with an embedding model that everybody may name.
+async fn before(upstream: &Fixed, database: TestDatabase) -> TestApp {
+    let setting = Setting::on(database)
+        .with("Ai__Providers__0__Id", "vectors")
+        .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
+        .with("Ai__Providers__0__Endpoint", &upstream.endpoint)
+        .with("Ai__Providers__0__Model", "embed-3")
+        .with("Ai__Providers__0__Embeddings", "true");
+    let app = setting.start().await;
+    app.admin("group set default models=vectors credits.daily=5").await.expect("a group");
+    app
+}
+
+async fn vectors_come_out_of_the_callers_budget(database: TestDatabase) {
+    let upstream = Fixed::giving(ANSWER).await;
+    let app = before(&upstream, database).await;
+    let ada = app.signed_in().await;
+    let request = json!({ "model": "vectors", "input": ["word ".repeat(2000)], "user": "ada" });
+
+    let models = ada.get("/v1/models").await;
+    let model = ada.get("/v1/models/vectors").await;
+    let vectors = ada.post("/v1/embeddings", &request).await;
+    let second = ada.post("/api/ai/v1/embeddings", &request).await;
+    let spent = ada.post("/v1/embeddings", &request).await;
+    let chat = json!({ "model": "vectors", "messages": [{ "role": "user", "content": "Hi" }] });
+    let chat = ada.post("/v1/chat/completions", &chat).await;
+    let unknown = json!({ "model": "other", "input": "x" });
+    let unknown = ada.post("/v1/embeddings", &unknown).await;
+
+    assert_eq!(models.body["data"][0]["id"], "vectors", "{}", models.text());
+    assert_eq!((model.status, vectors.status, second.status), (200, 200, 429));
+    assert_eq!(vectors.text(), ANSWER);
+    let call = upstream.call();
+    assert!(call.head.starts_with("POST /v1/embeddings "), "{}", call.head);
+    assert!(call.text().ends_with(r#","model":"embed-3"}"#), "{}", call.text());
+    assert!(!call.text().contains("ada"), "{}", call.text());
+    assert_eq!(spent.body["error"]["code"], "insufficient_quota", "{}", spent.text());
+    for refused in [chat, unknown] {
+        assert_eq!(
+            (refused.status, &refused.body["error"]["code"]),
+            (404, &json!("model_not_found"))
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_values_than_a_request_has_are_refused_before_they_take_room() {
+    let upstream = Fixed::giving(ANSWER).await;
+    let app = before(&upstream, TestDatabase::sqlite()).await;
+    let ada = app.signed_in().await;
+
+    for path in ["/v1/embeddings", "/v1/responses"] {
+        let many = ada.post(path, &json!({ "model": "vectors", "input": vec![1; 500_000] })).await;
+
+        let error = &many.body["error"];
+        assert_eq!((many.status, &error["code"]), (400, &json!("too_many_values")), "{path}");
+    }
+    assert!(upstream.calls().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_client_for_python_reads_vectors() {
+    let upstream = Fixed::giving(ANSWER).await;
+    let app = before(&upstream, TestDatabase::sqlite()).await;
+    let key = create_api_key(&app.signed_in().await, json!({})).await;
+    let script = "import openai\n\
+                  print(openai.OpenAI().embeddings.create(model='vectors', input='Hi').data[0].embedding)";
+
+    #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
+    let python = std::env::var("TEST_SDKS").expect("TEST_SDKS: run `cargo xtask test`");
+    let ran = Command::new(python)
+        .args(["-c", script])
+        .env_clear()
+        .env("OPENAI_BASE_URL", format!("http://{}/v1", app.addr))
+        .env("OPENAI_API_KEY", key["apiKey"].as_str().expect("a key"))
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .expect("an interpreter");
+
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert_eq!(said.trim(), "[0.5]", "{}", String::from_utf8_lossy(&ran.stderr));
+}

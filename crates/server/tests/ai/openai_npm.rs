@@ -1,0 +1,70 @@
+//! The official client for Node.js, as it is published, before the composed
+//! server.
+
+use std::process::Stdio;
+
+use pia_server_testkit::ai_client::with_demo;
+use pia_server_testkit::client::Client;
+use pia_server_testkit::credentials::script;
+use tokio::process::Command;
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ai/openai/client.mjs");
+
+/// Runs these cases of the script with an API key; each says what it found
+/// wrong.
+async fn run(script: &Client, cases: &[&str]) {
+    #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
+    let (modules, path) = (std::env::var("TEST_OPENAI"), std::env::var("PATH"));
+    let modules = modules.expect(
+        "TEST_OPENAI is not set: run `cargo xtask test`, which installs npm's client of OpenAI",
+    );
+    let key = script.access.as_deref().unwrap_or_default();
+    assert!(key.starts_with("pia_"), "a token of a session");
+    let ran = Command::new("node")
+        .arg(SCRIPT)
+        .args(cases)
+        .env_clear()
+        .env("PATH", path.expect("a search path"))
+        .env("OPENAI_MODULES", modules)
+        .env("PIA_BASE_URL", format!("http://{}/api/ai", script.addr))
+        .env("PIA_API_KEY", key)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let ran = ran.await.expect("Node.js");
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(said.matches("ok ").count(), cases.len(), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_official_client_for_node_chats_streams_and_calls_tools_with_an_api_key() {
+    let (demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+    let script = script(&app, &ada).await;
+
+    run(
+        &script,
+        &[
+            "lists_models",
+            "chat",
+            "stream",
+            "tools",
+            "streamed_tools",
+            "runs_tools",
+            "leaves_a_stream",
+        ],
+    )
+    .await;
+
+    assert!(demo.until(|it| it.open == 0).await, "a stream that was left goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_official_client_for_node_tells_errors_apart() {
+    let (_demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+    let script = script(&app, &ada).await;
+
+    run(&script, &["wrong_key", "upstream_failed"]).await;
+}

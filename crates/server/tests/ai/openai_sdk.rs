@@ -1,0 +1,90 @@
+//! The official Python client, as it is published, before the composed server.
+
+use std::process::Stdio;
+
+use pia_demo_upstream::Demo;
+use pia_server_testkit::ai_client::{before, with_demo};
+use pia_server_testkit::client::Client;
+use pia_server_testkit::credentials::script;
+use tokio::process::Command;
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ai/openai/sdk.py");
+
+/// Runs these cases of the script; each says what it found wrong.
+async fn run(caller: &Client, cases: &[&str]) {
+    #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
+    let python = std::env::var("TEST_PYTHON");
+    let python = python.expect(
+        "TEST_PYTHON is not set: run `cargo xtask test`, which installs the official OpenAI client",
+    );
+    let ran = Command::new(python)
+        .arg(SCRIPT)
+        .args(cases)
+        .env_clear()
+        .env("PIA_BASE_URL", format!("http://{}/api/ai", caller.addr))
+        .env("PIA_ACCESS_TOKEN", caller.access.as_deref().unwrap_or_default())
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let ran = ran.await.expect("the interpreter that TEST_PYTHON names");
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(said.matches("ok ").count(), cases.len(), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_official_client_chats_streams_and_calls_tools() {
+    let (demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+
+    run(
+        &ada,
+        &[
+            "chat",
+            "stream",
+            "image",
+            "tools",
+            "streamed_tools",
+            "lists_models",
+            "leaves_a_stream",
+            "asynchronous",
+        ],
+    )
+    .await;
+
+    assert!(demo.until(|it| it.open == 0).await, "a stream that was left goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_official_client_needs_nothing_but_an_api_key() {
+    let (_demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+    let script = script(&app, &ada).await;
+
+    run(
+        &script,
+        &["has_an_api_key", "chat", "stream", "streamed_tools", "asynchronous", "not_signed_in"],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_official_client_tells_errors_apart() {
+    let (_demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+
+    run(
+        &ada,
+        &["bad_request", "not_signed_in", "upstream_failed", "no_such_path", "broken_stream"],
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_official_client_tells_a_spent_budget() {
+    let demo = Demo::start(0).unwrap();
+    let app = before(&demo.endpoint()).with("RateLimits__Ai", 1).start().await;
+    let ada = app.signed_in().await;
+
+    run(&ada, &["rate_limited"]).await;
+}

@@ -1,0 +1,283 @@
+//! Answers that are sent as they come.
+
+use std::time::{Duration, Instant};
+
+use pia_server_testkit::ai_client::{
+    CHAT, Heard, JSON, Live, OPTIMIZE, TIMED_OUT, before, chat_request, streamed, with_demo,
+};
+use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer};
+use serde_json::{Value, json};
+
+const END: &str = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+const DONE: &str = "data: [DONE]\n\n";
+
+fn event(content: &str) -> String {
+    format!("data: {}\n\n", json!({ "choices": [{ "delta": { "content": content } }] }))
+}
+
+fn owned((title, text): (&str, &str)) -> (String, String) {
+    (title.to_owned(), text.to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_is_framed_as_clients_demand() {
+    let (_demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+
+    let answer = ada.post(CHAT, &streamed("one two three")).await;
+
+    let text = answer.text();
+    assert_eq!(answer.header("cache-control"), Some("no-cache"));
+    assert_eq!(answer.header("x-accel-buffering"), Some("no"));
+    assert_eq!(answer.header("content-length"), None);
+    assert!(text.ends_with("\n\ndata: [DONE]\n\n"), "{text}");
+    for frame in text.split_terminator("\n\n") {
+        assert!(frame.starts_with("data: ") && !frame.contains('\n'), "{frame}");
+    }
+    assert_eq!(Heard::of(&answer).text, "Demo answer to: one two three");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn usage_is_told_once_between_the_end_and_done_and_only_when_asked_for() {
+    let (_demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+    let mut unasked = streamed("good day");
+    unasked["stream_options"] = Value::Null;
+
+    let told = Heard::of(&ada.post(CHAT, &streamed("good day")).await);
+    let kept = Heard::of(&ada.post(CHAT, &unasked).await);
+
+    let with_usage = |heard: &Heard| -> Vec<usize> {
+        let told = |it: &Value| it.get("usage").is_some_and(Value::is_object);
+        (0..heard.chunks.len()).filter(|at| told(&heard.chunks[*at])).collect()
+    };
+    let [.., end, usage] = &told.chunks[..] else { panic!("{told:?}") };
+    assert_eq!(with_usage(&told), [told.chunks.len() - 1]);
+    assert_eq!(usage["choices"], json!([]));
+    assert_eq!(
+        usage["usage"],
+        json!({ "prompt_tokens": 2, "completion_tokens": 5, "total_tokens": 7 })
+    );
+    assert_eq!(end["choices"][0]["delta"], json!({}));
+    assert_eq!(end["choices"][0]["finish_reason"], "stop");
+    assert_eq!((with_usage(&kept), kept.usage), (vec![], None));
+    assert_eq!(kept.chunks.last(), Some(end));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_tells_no_usage_has_it_estimated() {
+    let (_demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+
+    let heard = Heard::of(&ada.post(CHAT, &streamed("demo:no-usage demo:chunks=7 Hello")).await);
+
+    let (input, output) = heard.usage.unwrap();
+    assert!((5..40).contains(&input) && (7..20).contains(&output), "{input} {output}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_odd_stream_reaches_the_client_as_it_must() {
+    let call =
+        json!({ "index": "0", "id": 7, "function": { "name": "f", "arguments": { "a": 1 } } });
+    let events = [
+        json!({ "guardrail": { "protected": true } }),
+        json!({ "choices": [{ "message": { "content": "One" } }] }),
+        json!({ "choices": [{ "message": { "content": " two" } }] }),
+        json!({ "choices": [{ "delta": { "tool_calls": [call, 5] } }] }),
+        json!({ "choices": [{ "delta": {}, "finish_reason": "tool_calls" }] }),
+        json!({ "choices": [], "usage": { "prompt_tokens": "3", "completion_tokens": 4.0 } }),
+        json!({ "choices": [], "usage": ["many"] }),
+    ];
+    let lines: Vec<String> = events.iter().map(|it| format!("data: {it}\r\r")).collect();
+    let stream = format!("{EVENTS}\u{feff}{}data: [DONE]\r\r", lines.concat());
+    let upstream = Fixed::answering(stream).await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+
+    let heard = Heard::of(&ada.post(CHAT, &streamed("x")).await);
+
+    let calls: Vec<_> = heard.calls.iter().map(|it| (&*it.id, &*it.name, &*it.arguments)).collect();
+    assert_eq!((heard.text.as_str(), calls), ("One two", vec![("7", "f", r#"{"a":1}"#)]));
+    assert_eq!((heard.finish.as_deref(), heard.usage), (Some("tool_calls"), Some((3, 4))));
+    assert!(heard.chunks.iter().all(|it| it.get("guardrail").is_none()), "{heard:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_of_another_style_is_made_to_fit() {
+    let usage = r#"{"choices":[{"index":0,"finish_reason":"stop"}],"usage":{"input_tokens":4,"output_tokens":2}}"#;
+    let first =
+        r#"{"choices":[{"delta":{"content":"a"}}],"usage":{"input_tokens":4,"output_tokens":1}}"#;
+    let stream = format!(
+        "{EVENTS}: hello\r\n\r\nevent: message\r\nid: 7\r\ndata:{first}\r\n\r\nretry: 1\r\ndata: {usage}\r\n\r\n"
+    );
+    let upstream = Fixed::answering(stream).await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+
+    let heard = Heard::of(&ada.post(CHAT, &streamed("x")).await);
+
+    assert_eq!((heard.text.as_str(), heard.finish.as_deref()), ("a", Some("stop")));
+    assert_eq!(heard.usage, Some((4, 2)));
+    let keys =
+        |at: usize| heard.chunks[at].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!((keys(0), keys(1)), (vec!["choices".to_owned()], vec!["choices".to_owned()]));
+    assert_eq!(heard.chunks[2]["usage"]["prompt_tokens"], 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_answers_in_one_piece_is_a_short_stream() {
+    let whole = r#"{"id":"c","choices":[{"message":{"content":"Fine."},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#;
+    let upstream = Fixed::giving(whole).await;
+    let app = before(&upstream.endpoint).start().await;
+
+    let heard = Heard::of(&app.signed_in().await.post(CHAT, &streamed("x")).await);
+
+    assert_eq!((heard.text.as_str(), heard.finish.as_deref()), ("Fine.", Some("stop")));
+    assert_eq!(heard.usage, Some((1, 2)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_come_is_sent_on_at_once() {
+    let upstream = Peer::start().await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    let body = streamed("x").to_string();
+    let headers = [JSON, ("accept-encoding", "gzip, deflate, br")];
+
+    let socket = ada.begin("POST", CHAT, &headers, body.as_bytes()).await;
+    let mut live = Live::reading(socket);
+    let mut call = upstream.call().await;
+    call.say(EVENTS).await;
+    for word in ["one", "two", "three"] {
+        call.say(event(word)).await;
+        live.until(word).await;
+    }
+    call.say(format!("{END}{DONE}")).await;
+    let answer = live.rest().await;
+
+    assert_eq!(answer.header("content-encoding"), None);
+    assert_eq!(Heard::of(&answer).text, "onetwothree");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn comments_keep_a_silent_stream_alive() {
+    let upstream = Peer::start().await;
+    let app = before(&upstream.endpoint).with("Ai__HeartbeatInterval", "150ms").start().await;
+    let ada = app.signed_in().await;
+
+    let began = Instant::now();
+    let mut live = Live::ask(&ada, CHAT, &streamed("x")).await;
+    let mut call = upstream.call().await;
+    call.say(format!("{EVENTS}{}", event("a"))).await;
+    live.times(": keep-alive\n\n", 3).await;
+    let silent = began.elapsed();
+    call.say(format!("{}{END}{DONE}", event("b"))).await;
+    let answer = live.rest().await;
+
+    assert!(silent >= Duration::from_millis(450), "{silent:?}");
+    assert_eq!(Heard::of(&answer).text, "ab");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_opens_though_its_upstream_is_silent_and_fails_inside() {
+    let (demo, _) = with_demo().await;
+    let app = before(&demo.endpoint())
+        .with("Ai__OpenAfter", "100ms")
+        .with("Ai__HeartbeatInterval", "100ms")
+        .with("Ai__FirstByteTimeout", "1s")
+        .start()
+        .await;
+    let ada = app.signed_in().await;
+
+    for (path, body) in [
+        (CHAT, streamed("demo:silent")),
+        (OPTIMIZE, json!({ "text": "demo:silent", "stream": true })),
+    ] {
+        let answer = ada.post(path, &body).await;
+
+        let heard = Heard::of(&answer);
+        assert!(answer.text().starts_with(": keep-alive\n\n"), "{}", answer.text());
+        assert_eq!((heard.error, heard.chunks.len()), (Some(owned(TIMED_OUT)), 1));
+    }
+    assert!(demo.until(|it| it.open == 0).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_who_leaves_ends_the_call_upstream() {
+    let (demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+
+    for (body, begun) in [
+        (streamed("demo:silent=2"), true),
+        (streamed("demo:slow=50 demo:chunks=1000"), true),
+        (streamed("demo:silent"), false),
+        (chat_request("demo:silent"), false),
+        (chat_request("demo:silent=1"), false),
+    ] {
+        for half in [false, true] {
+            let mut live = Live::ask(&ada, CHAT, &body).await;
+            if begun {
+                live.until("data: ").await;
+            }
+            assert!(demo.until(|it| it.open == 1).await, "{body}");
+            let left = Instant::now();
+            if half {
+                live.half_close().await;
+            } else {
+                drop(live);
+            }
+
+            assert!(demo.until(|it| it.open == 0).await, "{body} {half}");
+            assert!(left.elapsed() < Duration::from_secs(1), "{body} {:?}", left.elapsed());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_stops_ends_its_streams_with_last_words() {
+    let (demo, app) = with_demo().await;
+    let ada = app.signed_in().await;
+    let mut open = Live::ask(&ada, CHAT, &streamed("demo:silent=3")).await;
+    open.until("data: ").await;
+    let unopened = Live::ask(&ada, CHAT, &streamed("demo:silent")).await;
+    let whole = Live::ask(&ada, CHAT, &chat_request("demo:silent")).await;
+    let optimized = Live::ask(&ada, OPTIMIZE, &json!({ "text": "demo:silent" })).await;
+    assert!(demo.until(|it| it.open == 4).await);
+
+    app.stop.cancel();
+    let heard = Heard::of(&open.rest().await);
+
+    let (title, text) = heard.error.unwrap();
+    assert_eq!((title.as_str(), text.is_empty()), ("Service Unavailable", false));
+    for live in [unopened, whole, optimized] {
+        let answer = live.rest().await;
+        assert_eq!(answer.refusal(), (503, "stopping"));
+        assert!(answer.header("retry-after").is_some());
+    }
+    assert!(demo.until(|it| it.open == 0).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_who_stalls_holds_up_the_upstream_and_loses_nothing() {
+    let upstream = Peer::start().await;
+    let app = before(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    let large = event(&"x".repeat(64 << 10));
+
+    let live = Live::ask(&ada, CHAT, &streamed("x")).await;
+    let mut call = upstream.call().await;
+    call.say(EVENTS).await;
+    let taken = call.flood(large.as_bytes(), 64 << 20).await;
+    let rest = async {
+        // The event that was begun, and the end.
+        call.say(&large.as_bytes()[taken % large.len()..]).await;
+        call.say(format!("{END}{DONE}")).await;
+        call.gone().await;
+    };
+    let (answer, ()) = tokio::join!(live.rest(), rest);
+
+    let heard = Heard::of(&answer);
+    assert!(taken < 32 << 20, "{taken} bytes were taken in");
+    assert_eq!(heard.error, None);
+    assert_eq!(heard.text.len(), (taken / large.len() + 1) * (64 << 10));
+}

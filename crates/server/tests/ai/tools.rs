@@ -1,0 +1,261 @@
+//! Tests of the server's tools for models, and of another dialect.
+
+use pia_server_testkit::ai_client::{CHAT, Heard, chat_request, streamed};
+use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer, WHOLE, response};
+use pia_server_testkit::harness::{Setting, TestApp};
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+const JSON: &str = "content-type: application/json\r\n";
+const HEADERS: [(&str, &str); 2] =
+    [("content-type", "application/json"), ("x-pia-mode", "Assistant")];
+
+/// A server whose model searches the web by way of this service.
+async fn searching(model: &Peer, linkup: &str, more: &[(&str, &str)]) -> TestApp {
+    let setting = Setting::on(TestDatabase::sqlite())
+        .with("Ai__Providers__0__Id", "talker")
+        .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
+        .with("Ai__Providers__0__Endpoint", &model.endpoint)
+        .with("Ai__Providers__0__Model", "m")
+        .with("Ai__Providers__0__WebSearchToolProviderId", "web")
+        .with("Ai__Providers__1__Id", "web")
+        .with("Ai__Providers__1__ProviderType", "Linkup")
+        .with("Ai__Providers__1__Endpoint", linkup)
+        .with("Ai__Providers__1__ApiKey", "lk-secret")
+        .with("Ai__Providers__1__Model", "fast");
+    let setting = more.iter().fold(setting, |it, (name, value)| it.with(name, value));
+    let app = setting.start().await;
+    app.admin("group set default mode.Assistant=talker").await.expect("a mode");
+    app
+}
+
+fn found() -> String {
+    let hit = json!({
+        "type": "text", "name": "Rust", "url": "https://rust-lang.org", "content": "It is out.",
+    });
+    json!({ "results": [hit] }).to_string()
+}
+
+async fn linkup() -> Fixed {
+    Fixed::giving(&found()).await
+}
+
+fn calling() -> String {
+    let message = json!({ "content": null, "tool_calls": [search()] });
+    let usage = json!({ "prompt_tokens": 10, "completion_tokens": 2 });
+    let choice = json!({ "message": message, "finish_reason": "tool_calls" });
+    response("200 OK", JSON, &json!({ "choices": [choice], "usage": usage }).to_string())
+}
+
+fn search() -> Value {
+    let function = json!({ "name": "pia_web_search", "arguments": r#"{"query":"rust news"}"# });
+    json!({ "index": 0, "id": "a", "type": "function", "function": function })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_searches_the_web_and_its_caller_sees_the_answer() {
+    let (model, linkup) = (Peer::start().await, linkup().await);
+    let app = searching(&model, &linkup.endpoint, &[]).await;
+    let ada = app.signed_in().await;
+
+    let asked = chat_request("what is new?").to_string();
+    let upstream = async {
+        model.call().await.say(calling()).await;
+        let message = json!({ "content": "See [Rust](https://rust-lang.org)." });
+        let answer = json!({ "choices": [{ "message": message, "finish_reason": "stop" }],
+            "usage": { "prompt_tokens": 30, "completion_tokens": 4 } });
+        model.call().await.say(response("200 OK", JSON, &answer.to_string())).await;
+    };
+    let (answer, ()) = tokio::join!(ada.send("POST", CHAT, &HEADERS, asked.as_bytes()), upstream);
+
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let message = &answer.body["choices"][0]["message"];
+    assert_eq!(message["content"], "See [Rust](https://rust-lang.org).");
+    assert!(message.get("tool_calls").is_none());
+    assert_eq!(answer.body["usage"]["prompt_tokens"], 40);
+    assert_eq!(answer.body["usage"]["completion_tokens"], 6);
+    let [searched] = linkup.calls().try_into().expect("one search");
+    let question: Value = serde_json::from_str(&searched.text()).expect("JSON");
+    assert_eq!((&question["q"], &question["depth"]), (&json!("rust news"), &json!("fast")));
+    assert!(searched.head.to_ascii_lowercase().contains("authorization: bearer lk-secret"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_goes_on_with_another_key_within_its_bounds_and_the_metrics_tell() {
+    let (model, linkup) = (Peer::start().await, Peer::start().await);
+    let more = [
+        ("Ai__MaxWait", "200ms"),
+        ("Ai__Providers__1__ApiKeys__0", "lk-other"),
+        ("Ai__Providers__1__Protection__RequestsPerMinute", "1"),
+    ];
+    let app = searching(&model, &linkup.endpoint, &more).await;
+    let ada = app.signed_in().await;
+    let asked = chat_request("what is new?").to_string();
+    let ask = || ada.send("POST", CHAT, &HEADERS, asked.as_bytes());
+
+    let upstream = async {
+        model.call().await.say(calling()).await;
+        linkup.call().await.say(response("401 Unauthorized", JSON, "{}")).await;
+        linkup.call().await.say(response("200 OK", JSON, &found())).await;
+        model.call().await.say(response("200 OK", JSON, WHOLE)).await;
+    };
+    let (first, ()) = tokio::join!(ask(), upstream);
+    let upstream = async {
+        model.call().await.say(calling()).await;
+        model.call().await.say(response("200 OK", JSON, WHOLE)).await;
+    };
+    let (second, ()) = tokio::join!(ask(), upstream);
+
+    assert_eq!((first.status, second.status), (200, 200), "{}", second.text());
+    let metrics = ada.get("/metrics").await.text();
+    for line in [
+        r#"pia_ai_attempts_total{entry="web",outcome="answered"} 1"#,
+        r#"pia_ai_attempts_total{entry="web",outcome="key_refused"} 1"#,
+    ] {
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_in_a_stream_leaves_no_trace() {
+    let (model, linkup) = (Peer::start().await, linkup().await);
+    let app = searching(&model, &linkup.endpoint, &[]).await;
+    let ada = app.signed_in().await;
+    let event = |choice: Value| format!("data: {}\n\n", json!({ "choices": [choice] }));
+
+    let asked = streamed("what is new?").to_string();
+    let upstream = async {
+        let calls = [
+            event(json!({ "index": 0, "delta": { "content": "One moment. " } })),
+            event(json!({ "index": 0, "delta": { "tool_calls": [search()] } })),
+            event(json!({ "index": 0, "delta": {}, "finish_reason": "tool_calls" })),
+        ];
+        model.call().await.say(format!("{EVENTS}{}data: [DONE]\n\n", calls.concat())).await;
+        let answer = [
+            event(json!({ "index": 0, "delta": { "content": "Rust is out." } })),
+            event(json!({ "index": 0, "delta": {}, "finish_reason": "stop" })),
+        ];
+        model.call().await.say(format!("{EVENTS}{}data: [DONE]\n\n", answer.concat())).await;
+    };
+    let (answer, ()) = tokio::join!(ada.send("POST", CHAT, &HEADERS, asked.as_bytes()), upstream);
+
+    let heard = Heard::of(&answer);
+    assert_eq!(
+        (heard.text.as_str(), heard.finish.as_deref()),
+        ("One moment. Rust is out.", Some("stop"))
+    );
+    assert!(heard.calls.is_empty() && heard.usage.is_some(), "{}", answer.text());
+    assert!(!answer.text().contains("pia_web_search"));
+    assert_eq!(linkup.calls().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_of_anthropic_is_asked_in_its_words_and_answers_in_ours() {
+    let answer = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
+        "content": [{ "type": "text", "text": "Good day." }], "stop_reason": "end_turn",
+        "usage": { "input_tokens": 12, "output_tokens": 3 },
+    });
+    let upstream = Fixed::giving(&answer.to_string()).await;
+    let app = Setting::on(TestDatabase::sqlite())
+        .with_upstream(&upstream.endpoint)
+        .with("Ai__ProviderType", "Anthropic")
+        .start()
+        .await;
+    let ada = app.signed_in().await;
+
+    let answer = ada.post(CHAT, &chat_request("Hello")).await;
+
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(answer.body["choices"][0]["message"]["content"], "Good day.");
+    assert_eq!(answer.body["choices"][0]["finish_reason"], "stop");
+    assert_eq!(answer.body["usage"]["prompt_tokens"], 12);
+    let [asked] = upstream.calls().try_into().expect("one call");
+    assert!(asked.head.starts_with("POST /v1/messages "), "{}", asked.head);
+    assert!(asked.headers().contains(&"x-api-key".to_owned()));
+    let body: Value = serde_json::from_str(&asked.text()).expect("JSON");
+    assert_eq!(body["messages"][0]["role"], "user");
+    assert!(body["max_tokens"].as_i64().is_some_and(|it| it > 0));
+}
+
+/// A request that brings a tool which its caller does not run.
+fn with_hosted_tool(tool: &Value) -> Value {
+    let mut request = chat_request("What is new?");
+    request["tools"] = json!([tool]);
+    request
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_switches_on_what_an_upstream_runs() {
+    let upstream = Fixed::giving(WHOLE).await;
+    let app = Setting::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+
+    for (tool, field, code) in [
+        (json!({ "type": "web_search" }), "tools[0].type", "tool_not_allowed"),
+        (json!({ "type": "code_interpreter" }), "tools[0].type", "tool_not_allowed"),
+        (
+            json!({ "type": "mcp", "server_url": "https://mcp.example/" }),
+            "tools[0].type",
+            "tool_not_allowed",
+        ),
+        (
+            json!({ "type": "function", "function": { "name": "f" }, "google_search": {} }),
+            "tools[0].google_search",
+            "tool_not_allowed",
+        ),
+        (json!({ "google_search": {} }), "tools[0].type", "required"),
+    ] {
+        let answer = ada.post(CHAT, &with_hosted_tool(&tool)).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{field}");
+        let error = &answer.body["errors"][0];
+        assert_eq!((&error["field"], &error["code"]), (&json!(field), &json!(code)));
+    }
+    let function = json!({ "type": "function", "function": { "name": "f" } });
+    let mut chosen = with_hosted_tool(&function);
+    chosen["tool_choice"] = json!({ "type": "web_search" });
+    let answer = ada.post(CHAT, &chosen).await;
+    assert_eq!(answer.body["errors"][0]["field"], "tool_choice.type", "{}", answer.text());
+    assert_eq!(upstream.calls().len(), 0);
+
+    let mut other_doors = with_hosted_tool(&function);
+    for (key, value) in [
+        ("web_search_options", json!({})),
+        ("plugins", json!([{ "id": "web" }])),
+        ("functions", json!([{ "name": "f" }])),
+        ("mcp_servers", json!([{ "url": "https://mcp.example/" }])),
+        ("model", json!("test-model:online")),
+    ] {
+        other_doors[key] = value;
+    }
+    assert_eq!(ada.post(CHAT, &other_doors).await.status, 200);
+    let asked: Value = serde_json::from_str(&upstream.call().text()).expect("JSON");
+    let mut keys: Vec<_> =
+        asked.as_object().expect("an object").keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    assert_eq!((keys, &asked["model"]), (vec!["messages", "model", "tools"], &json!("test-model")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_upstream_may_run_costs_what_the_operator_says() {
+    let upstream = Fixed::giving(WHOLE).await;
+    let setting = Setting::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint);
+    let app = setting.with("Ai__UpstreamTools", "web_search=40").start().await;
+    let ada = app.signed_in().await;
+    app.admin("group set default credits.hourly=50").await.expect("settings");
+    let searching = with_hosted_tool(&json!({ "type": "web_search", "filters": {} }));
+
+    let (first, second) = (ada.post(CHAT, &searching).await, ada.post(CHAT, &searching).await);
+
+    assert_eq!(first.status, 200, "{}", first.text());
+    assert_eq!((second.status, second.error()), (429, "Token Limit Exceeded"));
+    let [asked] = upstream.calls().try_into().expect("one call");
+    let asked: Value = serde_json::from_str(&asked.text()).expect("JSON");
+    assert_eq!(asked["tools"], searching["tools"]);
+    let told = async || {
+        let credits = ada.get("/api/ai/credits").await.body;
+        Some(credits["hourly"]["used"].clone()).filter(|it| *it == 41)
+    };
+    pia_server_testkit::patience::until(told).await;
+}

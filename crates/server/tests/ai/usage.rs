@@ -1,0 +1,186 @@
+//! Tests of recorded usage.
+
+use diesel::prelude::*;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use pia_demo_upstream::Demo;
+use pia_server_testkit::ai_client::{CHAT, JSON, Live, OPTIMIZE, before, chat_request, streamed};
+use pia_server_testkit::client::Client;
+use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_server_testkit::patience::until;
+use pia_storage::schema::ai_usage;
+use pia_storage::{Database, DbError, DbUid, on_conn};
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+use uuid::Uuid;
+
+on_both_databases! {
+    answers_are_written_down_as_their_upstream_told,
+    what_no_upstream_told_is_estimated,
+    a_caller_who_leaves_has_used_something,
+    a_call_that_failed_on_its_way_has_used_something_and_one_that_was_refused_nothing,
+    a_database_that_is_away_keeps_no_answer_back,
+}
+
+/// Mode, provider, model and outcome; tokens in, cached and out; whether they
+/// are an estimate.
+type Row = ((String, String, String, String), (i64, i64, i64), bool);
+
+struct Ledger {
+    db: Database,
+    user: Uuid,
+}
+
+impl Ledger {
+    /// Returns the usage of this caller.
+    fn of(app: &TestApp, caller: &Client) -> Self {
+        let startup = app.config.latest().database.startup.clone();
+        let db = Database::open(&startup.target, startup.options).expect("a database");
+        let user = caller.user.as_deref().and_then(|it| it.parse().ok());
+        Self { db, user: user.expect("an id") }
+    }
+
+    /// The rows, in the order of their calls' ends.
+    async fn rows(&self) -> Vec<Row> {
+        let names = (ai_usage::mode, ai_usage::provider, ai_usage::model, ai_usage::outcome);
+        let tokens =
+            (ai_usage::input_tokens, ai_usage::cached_input_tokens, ai_usage::output_tokens);
+        let rows = ai_usage::table
+            .filter(ai_usage::user_id.eq(DbUid(self.user)))
+            .order((ai_usage::at, ai_usage::id))
+            .select((names, tokens, ai_usage::estimated));
+        let found: Result<_, DbError> = on_conn!(self.db.reader(), |conn| rows.load(conn).await?);
+        found.expect("rows")
+    }
+
+    /// The rows, once there are so many.
+    async fn once(&self, count: usize) -> Vec<Row> {
+        until(async || Some(self.rows().await).filter(|it| it.len() >= count)).await
+    }
+
+    async fn alter(&self, sql: &str) {
+        let done: Result<(), DbError> =
+            on_conn!(self.db.writer(), |conn| conn.batch_execute(sql).await?);
+        done.expect("a statement");
+    }
+}
+
+async fn start(database: TestDatabase) -> (Demo, TestApp, Client, Ledger) {
+    let demo = Demo::start(0).expect("a demo upstream");
+    let setting = Setting::on(database).with_upstream(&demo.endpoint());
+    let app = setting.with("Ai__SilenceTimeout", "800ms").start().await;
+    let ada = app.signed_in().await;
+    let ledger = Ledger::of(&app, &ada);
+    (demo, app, ada, ledger)
+}
+
+fn names(mode: &str, outcome: &str) -> (String, String, String, String) {
+    (mode.to_owned(), "OpenAI".to_owned(), "test-model".to_owned(), outcome.to_owned())
+}
+
+async fn answers_are_written_down_as_their_upstream_told(database: TestDatabase) {
+    let (_demo, _app, ada, ledger) = start(database).await;
+    let research = [JSON, ("x-service-mode", "research")];
+
+    ada.post(CHAT, &chat_request("good day")).await;
+    ada.post(CHAT, &streamed("good day")).await;
+    ada.send("POST", CHAT, &research, chat_request("good day").to_string().as_bytes()).await;
+    let rows = ledger.once(3).await;
+    let optimized = ada.post(OPTIMIZE, &json!({ "text": "good day" })).await;
+    let all = ledger.once(4).await;
+
+    let told = |mode| (names(mode, "completed"), (2, 0, 5), false);
+    assert_eq!(rows, [told("Assistant"), told("Assistant"), told("Research")]);
+    let tokens = |key: &str| optimized.body[key].as_i64().unwrap_or_default();
+    let used = (tokens("inputTokens"), 0, tokens("outputTokens"));
+    assert_eq!(all[3], (names("Optimize", "completed"), used, false));
+}
+
+async fn what_no_upstream_told_is_estimated(database: TestDatabase) {
+    let (_demo, _app, ada, ledger) = start(database).await;
+    let text = format!("demo:no-usage demo:chunks=50 {}", "word ".repeat(200));
+
+    ada.post(CHAT, &streamed(&text)).await;
+    let rows = ledger.once(1).await;
+
+    let (who, (input, cached, output), estimated) = &rows[0];
+    assert_eq!((who, *cached, *estimated), (&names("Assistant", "completed"), 0, true));
+    assert!((200..400).contains(input), "{input}");
+    assert!((200..300).contains(output), "several tokens a chunk: {output}");
+}
+
+async fn a_caller_who_leaves_has_used_something(database: TestDatabase) {
+    let (demo, _app, ada, ledger) = start(database).await;
+    let text = "demo:slow=20 demo:chunks=10000 Hello";
+
+    let mut streaming = Live::ask(&ada, CHAT, &streamed(text)).await;
+    streaming.times("data: ", 5).await;
+    drop(streaming);
+    ledger.once(1).await;
+    for body in [chat_request(text), streamed("demo:silent")] {
+        let waiting = Live::ask(&ada, CHAT, &body).await;
+        assert!(demo.until(|it| it.open == 1).await);
+        drop(waiting);
+        assert!(demo.until(|it| it.open == 0).await);
+    }
+    let rows = ledger.once(3).await;
+
+    for (who, (input, ..), estimated) in &rows {
+        assert_eq!((who, *estimated), (&names("Assistant", "abandoned"), true));
+        assert!((5..40).contains(input), "{input}");
+    }
+    let outputs: Vec<_> = rows.iter().map(|(_, (_, _, output), _)| *output).collect();
+    assert!(outputs[0] >= 4 && outputs[1..] == [0, 0], "{outputs:?}");
+}
+
+async fn a_call_that_failed_on_its_way_has_used_something_and_one_that_was_refused_nothing(
+    database: TestDatabase,
+) {
+    let (_demo, _app, ada, ledger) = start(database).await;
+
+    for refused in ["demo:status=500", "demo:status=429", "demo:context-length"] {
+        assert_eq!(ada.post(CHAT, &chat_request(refused)).await.status, 502);
+        assert_eq!(ada.post(CHAT, &streamed(refused)).await.status, 502);
+    }
+    for broken in ["demo:cut one two", "demo:error one two", "demo:silent=3 one two"] {
+        assert_eq!(ada.post(CHAT, &streamed(broken)).await.status, 200, "{broken}");
+    }
+    assert_eq!(ada.post(CHAT, &chat_request("demo:cut")).await.status, 502);
+    let rows = ledger.once(4).await;
+
+    assert_eq!(rows.len(), 4);
+    for (who, (input, ..), estimated) in &rows {
+        assert_eq!((who, *estimated), (&names("Assistant", "failed"), true));
+        assert!(*input > 0, "{input}");
+    }
+    assert!(rows[..3].iter().all(|(_, (_, _, output), _)| *output > 0), "{rows:?}");
+}
+
+async fn a_database_that_is_away_keeps_no_answer_back(database: TestDatabase) {
+    let (_demo, _app, ada, ledger) = start(database).await;
+    ledger.alter("ALTER TABLE ai_usage RENAME TO away").await;
+
+    let whole = ada.post(CHAT, &chat_request("good day")).await;
+    let stream = ada.post(CHAT, &streamed("good day")).await;
+    ledger.alter("ALTER TABLE away RENAME TO ai_usage").await;
+    let rows = ledger.once(2).await;
+
+    assert_eq!((whole.status, stream.status), (200, 200));
+    assert!(stream.text().ends_with("data: [DONE]\n\n"), "{}", stream.text());
+    assert_eq!(rows, vec![(names("Assistant", "completed"), (2, 0, 5), false); 2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_used_is_counted_for_the_operator() {
+    let demo = Demo::start(0).unwrap();
+    let app = before(&demo.endpoint()).start().await;
+    let ada = app.signed_in().await;
+
+    ada.post(CHAT, &chat_request("good day")).await;
+
+    until(async || {
+        let metrics = app.stranger().get("/metrics").await.text();
+        metrics.contains("pia_ai_usage_written_total 1\n").then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,19 @@
+//! Taking one's data along, and leaving.
+
+mod delete;
+mod export;
+
+use pia_server_testkit::harness::TestApp;
+
+use super::*;
+
+const EXPORT: &str = "/auth/account/export";
+const DELETE: &str = "/auth/account/delete";
+
+async fn execute(app: &TestApp, sql: &str) {
+    app.execute(sql).await;
+}
+
+async fn leave(client: &Client, password: &str) -> Answer {
+    client.post(DELETE, &json!({ "confirm": "DELETE", "password": password })).await
+}

@@ -1,0 +1,379 @@
+//! API keys: what scripts call the AI proxy with.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_demo_upstream::Demo;
+use pia_kernel::{Clock, SystemClock};
+use pia_policy::{Feature, Terms};
+use pia_server_testkit::ai_client::{CHAT, COMPLETIONS, OPTIMIZE, chat_request};
+use pia_server_testkit::client::{Answer, Client, keys};
+use pia_server_testkit::credentials::{create_api_key, script};
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp, terms};
+use pia_server_testkit::letters::names_to;
+use pia_server_testkit::on_both_databases;
+use pia_server_testkit::patience::until;
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use pia_web::Access;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{faults, sign_in};
+
+on_both_databases!(
+    a_script_asks_models_with_a_key,
+    a_key_is_made_shown_once_and_listed,
+    a_key_that_is_taken_away_opens_nothing_at_once,
+    the_operator_lists_keys_and_takes_them_away,
+    a_key_is_good_until_its_end,
+    in_a_browser_a_key_is_a_wrong_token,
+    a_key_is_refused_what_its_owner_is_refused,
+    a_key_ends_with_its_owners_stay_and_not_with_another_password,
+    no_key_is_made_without_a_proof_or_by_an_app,
+    keys_that_are_made_up_do_not_reach_the_database_without_end,
+);
+
+const PATH: &str = "/auth/api-keys";
+const TEMPLATES: &str = "/api/ai/templates";
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}
+
+async fn remove(client: &Client, id: &str) -> Answer {
+    client.send("DELETE", &format!("{PATH}/{id}"), &[], b"").await
+}
+
+async fn a_script_asks_models_with_a_key(database: TestDatabase) {
+    let demo = Demo::start(0).expect("a demo upstream");
+    let app = Setting::on(database).with_upstream(&demo.endpoint()).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let script = script(&app, &ada).await;
+
+    let status = script.get("/api/ai/status").await;
+    let templates = script.get(TEMPLATES).await;
+    let mut answers = Vec::new();
+    for path in [CHAT, COMPLETIONS] {
+        answers.push(script.post(path, &chat_request("good day")).await);
+    }
+    let better = script.post(OPTIMIZE, &json!({ "text": "good day" })).await;
+    let listed = ada.get(PATH).await;
+
+    assert_eq!((status.status, templates.status, better.status), (200, 200, 200));
+    for answer in answers {
+        let said = &answer.body["choices"][0]["message"]["content"];
+        assert_eq!((answer.status, said), (200, &json!("Demo answer to: good day")));
+    }
+    let used = text(&listed.body["items"][0]["lastUsedAt"]);
+    assert!(used.ends_with('Z'), "{used}");
+    let ada = ada.user.as_deref().expect("an id").replace('-', "").to_uppercase();
+    let theirs = match app.database().provider() {
+        pia_storage::DatabaseKind::Sqlite => format!("ai_usage WHERE hex(user_id) = '{ada}'"),
+        pia_storage::DatabaseKind::Postgres => format!("ai_usage WHERE user_id = '{ada}'"),
+    };
+    until(async || (app.count(&theirs).await == 3).then_some(())).await;
+}
+
+async fn a_key_is_made_shown_once_and_listed(database: TestDatabase) {
+    let app = Setting::on(database).with_mail().start().await;
+    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
+
+    let plain = create_api_key(&ada, json!({ "name": " Nightly " })).await;
+    let bound = json!({
+        "name": "CI", "scopes": ["ai"], "expiresAt": "2099-01-02T03:04:05Z", "weeklyCredits": 500,
+    });
+    let bound = create_api_key(&ada, bound).await;
+    let listed = ada.get(PATH).await;
+    let json = [("accept", "application/json")];
+    let export = ada.send("GET", "/auth/account/export", &json, b"").await;
+
+    assert_eq!(keys(&plain), ["apiKey", "createdAt", "id", "name", "scopes"]);
+    let shown = text(&plain["apiKey"]);
+    assert!(shown.len() == 47 && shown.starts_with("pia_"), "{shown}");
+    let items = listed.body["items"].as_array().expect("a list");
+    assert_eq!(items.iter().map(|it| text(&it["name"])).collect::<Vec<_>>(), ["Nightly", "CI"]);
+    assert_eq!(keys(&items[0]), ["createdAt", "id", "name", "scopes"]);
+    assert_eq!(
+        keys(&items[1]),
+        ["createdAt", "expiresAt", "id", "name", "scopes", "weeklyCredits"]
+    );
+    assert_eq!(items[1]["expiresAt"], "2099-01-02T03:04:05Z");
+    assert_eq!((&items[1]["weeklyCredits"], &items[1]["scopes"]), (&json!(500), &json!(["ai"])));
+    assert_eq!(bound["id"], items[1]["id"]);
+    let told = export.body["data"]["apiKeys"].as_array().expect("keys");
+    assert_eq!(told.len(), 2);
+    assert!(!listed.text().contains(&shown) && !export.text().contains(&shown));
+    assert_eq!(bob.get(PATH).await.body, json!({ "items": [] }));
+    assert_eq!(
+        names_to(&app, "ada@example.org").await.iter().filter(|it| *it == "api-key-added").count(),
+        2
+    );
+    let noted = "audit_entries WHERE action = 'ApiKey.Created' AND object LIKE 'api-key:%'";
+    assert_eq!(app.count(noted).await, 2);
+}
+
+async fn a_key_that_is_taken_away_opens_nothing_at_once(database: TestDatabase) {
+    let app = Setting::on(database).with_mail().start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let (script, other) = (script(&app, &ada).await, script(&app, &ada).await);
+    let id = text(&ada.get(PATH).await.body["items"][0]["id"]);
+    assert_eq!((script.get(TEMPLATES).await.status, other.get(TEMPLATES).await.status), (200, 200));
+
+    let gone = remove(&ada, &id.to_uppercase()).await;
+    let again = remove(&ada, &id).await;
+
+    assert_eq!((gone.status, &gone.body), (200, &json!({ "success": true })));
+    assert_eq!(again.refusal(), (404, "not_found"));
+    assert_eq!(script.get(TEMPLATES).await.refusal(), (401, "unauthorized"));
+    assert_eq!((other.get(TEMPLATES).await.status, ada.get(TEMPLATES).await.status), (200, 200));
+    assert!(names_to(&app, "ada@example.org").await.contains(&"api-key-removed".to_owned()));
+    assert_eq!(app.count("audit_entries WHERE action = 'ApiKey.Revoked'").await, 1);
+}
+
+async fn the_operator_lists_keys_and_takes_them_away(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let none = app.admin("api-key list ada@example.org").await.expect("a list");
+    let script = script(&app, &ada).await;
+    create_api_key(
+        &ada,
+        json!({ "name": "CI", "weeklyCredits": 9, "expiresAt": "2099-01-01T00:00:00Z" }),
+    )
+    .await;
+    assert_eq!(script.get(TEMPLATES).await.status, 200);
+
+    let listed = app.admin("api-key list ADA@example.org").await.expect("a list");
+    let id = listed.split(' ').next().unwrap_or_default();
+    let revoked = app.admin(&format!("api-key revoke {id}")).await.expect("a key");
+    let again = app.admin(&format!("api-key revoke {id}")).await.map_err(|err| err.to_string());
+    let nobody = app.admin("api-key list nobody@example.org").await.map_err(|err| err.to_string());
+
+    assert_eq!(none, "ada@example.org has no API key.\n");
+    let lines: Vec<&str> = listed.lines().collect();
+    assert!(lines[0].contains(" Nightly, made ") && lines[0].contains(", used "), "{listed}");
+    assert!(lines[1].ends_with(", until 2099-01-01T00:00:00Z, never used, 9 credits a week"));
+    assert_eq!(revoked, format!("API key {id} opens nothing any more.\n"));
+    assert!(again.is_err_and(|it| it.starts_with("there is no such API key")));
+    assert!(nobody.is_err_and(|it| it.contains("there is no such account")));
+    until(async || (script.get(TEMPLATES).await.status == 401).then_some(())).await;
+    let entry = "audit_identities WHERE part = 'actor' AND entry_id IN \
+                 (SELECT id FROM audit_entries WHERE action = 'ApiKey.Revoked')";
+    assert_eq!((app.count(entry).await, ada.get(TEMPLATES).await.status), (0, 200));
+}
+
+async fn a_key_is_good_until_its_end(database: TestDatabase) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock) as _).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let end = (clock.now() + Duration::from_mins(2)).to_string();
+    let key = text(&create_api_key(&ada, json!({ "expiresAt": end })).await["apiKey"]);
+    let script = Client { access: Some(key), ..app.stranger() };
+
+    clock.advance(Duration::from_mins(1));
+    let before = script.get(TEMPLATES).await;
+    clock.advance(Duration::from_secs(66));
+    let after = script.get(TEMPLATES).await;
+
+    assert_eq!((before.status, after.refusal()), (200, (401, "unauthorized")));
+    assert_eq!(ada.get(PATH).await.body["items"].as_array().map(Vec::len), Some(1));
+}
+
+async fn in_a_browser_a_key_is_a_wrong_token(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let script = script(&app, &ada).await;
+    assert_eq!(script.get(TEMPLATES).await.status, 200);
+
+    for header in [("origin", "https://example.org"), ("sec-fetch-site", "same-origin")] {
+        let refused = script.send("GET", TEMPLATES, &[header], b"").await;
+        let own = ada.send("GET", TEMPLATES, &[header], b"").await;
+        assert_eq!((refused.refusal(), own.status), ((401, "unauthorized"), 200), "{header:?}");
+    }
+    // As scripts of Node.js send it.
+    let of_node = script.send("GET", TEMPLATES, &[("sec-fetch-mode", "cors")], b"").await;
+    assert_eq!(of_node.status, 200);
+}
+
+async fn a_key_is_refused_what_its_owner_is_refused(database: TestDatabase) {
+    let without = Terms { features: Some([Feature::Sync].into()), ..terms() };
+    let first = Setting::on(database).with("RateLimits__Ai", 2).start().await;
+    let ada = first.sign_up("ada@example.org").await;
+    let script = script(&first, &ada).await;
+    let unlicensed = Setting::beside(&first).licensed(Some(without)).start().await;
+    let elsewhere = Client { addr: unlicensed.addr, ..script.clone() };
+    assert_eq!(script.get(TEMPLATES).await.status, 200);
+
+    let feature = elsewhere.get(TEMPLATES).await;
+    let (own, own_again) = (ada.post(CHAT, &json!({})).await, ada.post(CHAT, &json!({})).await);
+    let budget = script.post(CHAT, &json!({})).await;
+    first.reload(&json!({ "LocalAuth": { "RequireBusinessDeclaration": true } }));
+    let undeclared = script.get(TEMPLATES).await;
+    first.reload(&json!({ "LocalAuth": { "RequireEmailVerification": true } }));
+    let unverified = script.get(TEMPLATES).await;
+
+    assert_eq!(feature.refusal(), (403, "feature_not_licensed"));
+    assert_eq!((own.status, own_again.status), (400, 400));
+    assert_eq!(budget.refusal(), (429, "rate_limited"), "its owner has spent it");
+    assert_eq!(undeclared.refusal(), (403, "business_profile_incomplete"));
+    assert_eq!(unverified.refusal(), (403, "email_not_verified"));
+}
+
+async fn a_key_ends_with_its_owners_stay_and_not_with_another_password(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
+    let (of_ada, of_bob) = (script(&app, &ada).await, script(&app, &bob).await);
+    let other = "another good passphrase of mine";
+
+    let change = json!({ "currentPassword": PASSWORD, "newPassword": other });
+    let changed = ada.post("/auth/password", &change).await;
+    let after_change = of_ada.get(TEMPLATES).await;
+    app.admin("deactivate ada@example.org").await.expect("somebody who is deactivated");
+    let left = json!({ "confirm": "DELETE", "password": PASSWORD });
+    let left = bob.post("/auth/account/delete", &left).await;
+
+    assert_eq!((changed.status, after_change.status), (200, 200), "{}", changed.text());
+    assert_eq!((left.status, of_bob.get(TEMPLATES).await.status), (200, 401), "{}", left.text());
+    until(async || (of_ada.get(TEMPLATES).await.status == 401).then_some(())).await;
+    app.admin("reactivate ada@example.org").await.expect("somebody who is active");
+    assert_eq!(of_ada.get(TEMPLATES).await.status, 200, "keys stay, as app passwords do");
+}
+
+async fn keys_that_are_made_up_do_not_reach_the_database_without_end(database: TestDatabase) {
+    let app = Setting::on(database).with("RateLimits__Global", "4").start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let known = script(&app, &ada).await;
+    assert_eq!(known.get(TEMPLATES).await.status, 200);
+
+    let mut refused = Vec::new();
+    for n in 0..8 {
+        let made_up = format!("pia_{}", char::from(b'a' + n).to_string().repeat(43));
+        let stranger = Client { access: Some(made_up), ..app.stranger() };
+        refused.push(stranger.get(TEMPLATES).await.status);
+    }
+
+    assert_eq!(refused.first(), Some(&401));
+    assert_eq!(refused.last(), Some(&429));
+    assert_eq!(known.get(TEMPLATES).await.status, 200, "a key that was seen is its owner's to pay");
+}
+
+async fn no_key_is_made_without_a_proof_or_by_an_app(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let new = json!({ "name": "Desktop", "password": PASSWORD });
+    let password = text(&ada.post("/auth/app-passwords", &new).await.body["appPassword"]);
+    let envelope = sign_in(&app.stranger(), "ada@example.org", &password).await;
+    let desktop = app.stranger().with_tokens(&envelope.body);
+    let script = script(&app, &ada).await;
+
+    let silent = ada.post(PATH, &json!({ "name": "a" })).await;
+    let wrong = ada.post(PATH, &json!({ "name": "a", "password": "a wrong password" })).await;
+    let by_app = desktop.post(PATH, &new).await;
+    let by_script = script.post(PATH, &new).await;
+
+    assert_eq!(silent.refusal(), (400, "validation_failed"));
+    assert_eq!(wrong.refusal(), (403, "invalid_proof"));
+    assert_eq!(by_app.refusal(), (403, "app_password_refused"));
+    assert_eq!(by_script.refusal(), (401, "unauthorized"));
+    assert_eq!(ada.get(PATH).await.body["items"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_opens_the_ai_routes_and_no_other() {
+    let app = TestApp::spawn().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let script = script(&app, &ada).await;
+    let all = pia_http::routes().into_iter().chain(pia_console::routes());
+    let (mut opened, mut closed) = (0, 0);
+
+    for route in all.filter(|it| it.access != Access::Operator) {
+        let id = Uuid::now_v7().to_string();
+        let path = match route.path.split_once('{') {
+            Some((before, rest)) => {
+                format!("{before}{id}{}", rest.split_once('}').expect("an id").1)
+            }
+            None => route.path.to_owned(),
+        };
+        let answer = script.send(route.method.as_str(), &path, &[], b"").await;
+        if route.access == Access::Anonymous {
+            let stranger = app.stranger().send(route.method.as_str(), &path, &[], b"").await;
+            assert_eq!(answer.status, stranger.status, "{path}");
+        } else if route.access == Access::Bearer
+            && ["/api/ai/", "/v1/"].iter().any(|it| path.starts_with(it))
+        {
+            assert_ne!(answer.status, 401, "{path}");
+            opened += 1;
+        } else {
+            assert_eq!(answer.refusal(), (401, "unauthorized"), "{path}");
+            closed += 1;
+        }
+    }
+
+    assert!(opened >= 5 && closed >= 30, "{opened} {closed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_nearly_a_key_is_none() {
+    let app = TestApp::spawn().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let good = script(&app, &ada).await.access.expect("a key");
+    let other = if good.ends_with('A') { 'B' } else { 'A' };
+
+    for shown in [
+        format!("{}{other}", good.split_at(46).0),
+        good.to_uppercase(),
+        good.replace("pia_", "pia-"),
+        good.replace("pia_", ""),
+        format!("{good}A"),
+        format!("pia_{}", "A".repeat(43)),
+        "pia_".to_owned(),
+    ] {
+        let client = Client { access: Some(shown.clone()), ..app.stranger() };
+        assert_eq!(client.get(TEMPLATES).await.refusal(), (401, "unauthorized"), "{shown}");
+    }
+    let basic = [("authorization", &*format!("Basic {good}"))];
+    let basic = app.stranger().send("GET", TEMPLATES, &basic, b"").await;
+    assert_eq!(basic.refusal(), (401, "unauthorized"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_with_a_key_is_told() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    for (field, value, code) in [
+        ("name", json!("  "), "required"),
+        ("name", json!("x".repeat(65)), "too_long"),
+        ("scopes", json!(["sync"]), "invalid"),
+        ("scopes", json!([]), "invalid"),
+        ("expiresAt", json!("2020-01-01T00:00:00Z"), "invalid"),
+        ("weeklyCredits", json!(-1), "invalid"),
+    ] {
+        let body = json!({ "name": "a", "password": PASSWORD, field: value });
+        let answer = ada.post(PATH, &body).await;
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{field}");
+        assert_eq!(faults(&answer), [(field, code)]);
+    }
+    for (field, value) in
+        [("name", json!(5)), ("expiresAt", json!("soon")), ("weeklyCredits", json!("many"))]
+    {
+        let body = json!({ "name": "a", "password": PASSWORD, field: value });
+        let answer = ada.post(PATH, &body).await;
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{field}");
+        assert_eq!(answer.body["errors"][0]["field"], field);
+    }
+    assert_eq!(ada.get(PATH).await.body, json!({ "items": [] }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn there_are_twenty_keys_at_most() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+    for _ in 0..20 {
+        create_api_key(&ada, json!({})).await;
+    }
+
+    let full = ada.post(PATH, &json!({ "name": "more", "password": PASSWORD })).await;
+
+    assert_eq!((full.refusal(), &full.body["limit"]), ((409, "api_key_limit_reached"), &json!(20)));
+}

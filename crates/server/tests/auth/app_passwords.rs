@@ -1,0 +1,235 @@
+//! App passwords: for programs that cannot ask for a second factor.
+
+use pia_server_testkit::client::{Answer, Client, keys};
+use pia_server_testkit::credentials::{create_app_password, current_session, sessions};
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use pia_web::Access;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::factors::Ada;
+use super::{log_out, refresh, sign_in, spent};
+
+on_both_databases!(
+    the_desktop_client_signs_in_to_an_account_with_a_second_factor,
+    one_is_made_shown_once_and_listed,
+    taken_away_it_ends_what_began_with_it,
+    in_a_browser_it_is_a_wrong_password,
+    none_is_made_without_a_proof,
+);
+
+const PATH: &str = "/auth/app-passwords";
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}
+
+async fn remove(client: &Client, id: &str) -> Answer {
+    client.send("DELETE", &format!("{PATH}/{id}"), &[], b"").await
+}
+
+async fn the_desktop_client_signs_in_to_an_account_with_a_second_factor(database: TestDatabase) {
+    let ada = Ada::on(database).await;
+    let password = text(&create_app_password(&ada.client, "Desktop").await["appPassword"]);
+    let desktop = ada.app.stranger();
+    let json_utf8 = ("content-type", "application/json; charset=utf-8");
+    let device = [
+        json_utf8,
+        ("x-pia-device-id", "0199f0e0-0000-7000-8000-00000000000a"),
+        ("x-pia-app-version", "1.4.278.0"),
+        ("x-pia-os-version", "Microsoft Windows NT 10.0.22631.0"),
+    ];
+
+    let credentials = json!({ "email": "ada@example.org", "password": password }).to_string();
+    let envelope =
+        desktop.send("POST", "/auth/login/local", &[json_utf8], credentials.as_bytes()).await;
+    let signed_in = desktop.clone().with_tokens(&envelope.body);
+    let token = json!({ "refreshToken": spent(&signed_in) }).to_string();
+    let next = desktop.send("POST", "/auth/refresh", &device, token.as_bytes()).await;
+    let signed_in = desktop.clone().with_tokens(&next.body);
+    let me = signed_in.get("/auth/me").await;
+    let profile = json!({ "companyName": "Ada & Co", "actingAsBusiness": true });
+    let profile = signed_in.post("/auth/business-profile", &profile).await;
+    let told = sessions(&signed_in).await;
+    let out = log_out(&desktop, spent(&signed_in)).await;
+
+    assert_eq!(envelope.status, 200, "{}", envelope.text());
+    assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
+    assert_eq!((next.status, me.status, profile.status, out.status), (200, 200, 200, 200));
+    assert_eq!(me.body["email"], "ada@example.org");
+    assert_eq!(told[0]["method"], "app_password");
+    assert_eq!(signed_in.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    let own = sign_in(&desktop, "ada@example.org", PASSWORD).await;
+    assert_eq!(own.refusal(), (401, "mfa_required"), "the password alone is not enough");
+}
+
+async fn one_is_made_shown_once_and_listed(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
+
+    let new = create_app_password(&ada, " Desktop ").await;
+    create_app_password(&ada, "Other").await;
+    let before = ada.get(PATH).await;
+    let shown = text(&new["appPassword"]);
+    let typed = shown.to_uppercase().replace('-', " ");
+    let signed_in = sign_in(&app.stranger(), "ada@example.org", &typed).await;
+    let as_bob = sign_in(&app.stranger(), "bob@example.org", &shown).await;
+    let after = ada.get(PATH).await;
+
+    assert_eq!(keys(&new), ["appPassword", "createdAt", "id", "name"]);
+    assert!(shown.len() == 33 && shown.starts_with("pia-"), "{shown}");
+    assert_eq!((signed_in.status, as_bob.refusal()), (200, (401, "invalid_credentials")));
+    let items = before.body["items"].as_array().expect("a list");
+    assert_eq!(items.iter().map(|it| text(&it["name"])).collect::<Vec<_>>(), ["Desktop", "Other"]);
+    assert_eq!(keys(&items[0]), ["createdAt", "id", "name"]);
+    let used = &after.body["items"][0];
+    assert_eq!(keys(used), ["createdAt", "id", "lastUsedAt", "name"]);
+    assert!(!before.text().contains(&shown) && !after.text().contains(&shown));
+    assert_eq!(bob.get(PATH).await.body, json!({ "items": [] }));
+}
+
+async fn taken_away_it_ends_what_began_with_it(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let new = create_app_password(&ada, "Desktop").await;
+    let (id, password) = (text(&new["id"]), text(&new["appPassword"]));
+    let envelope = sign_in(&app.stranger(), "ada@example.org", &password).await;
+    let desktop = app.stranger().with_tokens(&envelope.body);
+    assert_eq!(desktop.get("/auth/me").await.status, 200);
+
+    let gone = remove(&ada, &id.to_uppercase()).await;
+    let again = remove(&ada, &id).await;
+
+    assert_eq!((gone.status, &gone.body), (200, &json!({ "success": true })));
+    assert_eq!(again.refusal(), (404, "not_found"));
+    assert_eq!(desktop.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    let dead = refresh(&app.stranger(), spent(&desktop)).await;
+    assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
+    let refused = sign_in(&app.stranger(), "ada@example.org", &password).await;
+    assert_eq!(refused.refusal(), (401, "invalid_credentials"));
+    assert_eq!(ada.get("/auth/me").await.status, 200);
+}
+
+async fn in_a_browser_it_is_a_wrong_password(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let password = text(&create_app_password(&ada, "Desktop").await["appPassword"]);
+    let wrong = sign_in(&app.stranger(), "ada@example.org", "a wrong password").await;
+    let sign_in_with = async |path, password: &str, header| {
+        let body = json!({ "email": "ada@example.org", "password": password }).to_string();
+        let headers = [("content-type", "application/json"), header];
+        app.stranger().send("POST", path, &headers, body.as_bytes()).await
+    };
+
+    for header in [("origin", "https://example.org"), ("sec-fetch-site", "same-origin")] {
+        let refused = sign_in_with("/auth/login/local", &password, header).await;
+        assert_eq!((refused.status, &refused.bytes), (401, &wrong.bytes), "{header:?}");
+        let own = sign_in_with("/auth/login/local", PASSWORD, header).await;
+        assert_eq!(own.status, 200, "{header:?}");
+    }
+    let hosted = sign_in_with("/api/auth/login", &password, ("sec-fetch-mode", "cors")).await;
+    assert_eq!(hosted.refusal(), (401, "invalid_credentials"));
+}
+
+async fn none_is_made_without_a_proof(database: TestDatabase) {
+    let ada = Ada::on(database).await;
+    let paper = &ada.codes[0];
+
+    let make = async |proof: Value| {
+        let mut body = json!({ "name": "Desktop" });
+        body.as_object_mut()
+            .expect("an object")
+            .extend(proof.as_object().cloned().unwrap_or_default());
+        ada.client.post(PATH, &body).await
+    };
+    let silent = make(json!({})).await;
+    let wrong = make(json!({ "password": "a wrong password" })).await;
+    let two = make(json!({ "password": PASSWORD, "code": "123456" })).await;
+    let first = make(json!({ "recoveryCode": paper })).await;
+    let replayed = make(json!({ "recoveryCode": paper })).await;
+    let by_code = make(json!({ "code": ada.code() })).await;
+
+    assert_eq!(silent.refusal(), (400, "validation_failed"));
+    assert_eq!(silent.body["errors"][0]["code"], "required");
+    assert_eq!(two.refusal(), (400, "validation_failed"));
+    for refused in [wrong, replayed] {
+        assert_eq!(refused.refusal(), (403, "invalid_proof"));
+    }
+    assert_eq!((first.status, by_code.status), (200, 200));
+    assert_eq!(ada.client.get(PATH).await.body["items"].as_array().map(Vec::len), Some(2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_secures_the_account_refuses_an_app_password() {
+    let app = TestApp::spawn().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let password = text(&create_app_password(&ada, "Desktop").await["appPassword"]);
+    let envelope = sign_in(&app.stranger(), "ada@example.org", &password).await;
+    let desktop = app.stranger().with_tokens(&envelope.body);
+    let owners = current_session(&ada).await;
+    let all = pia_http::routes().into_iter().chain(pia_console::routes());
+    let closed: Vec<_> = all.filter(|it| it.access == Access::Owner).collect();
+
+    for route in &closed {
+        for id in [owners.clone(), Uuid::now_v7().to_string()] {
+            let path = match route.path.split_once('{') {
+                Some((before, rest)) => {
+                    format!("{before}{id}{}", rest.split_once('}').expect("an id").1)
+                }
+                None => route.path.to_owned(),
+            };
+            let answer = desktop.send(route.method.as_str(), &path, &[], b"").await;
+            assert_eq!(answer.refusal(), (403, "app_password_refused"), "{path}");
+        }
+    }
+
+    assert!(closed.len() >= 9);
+    assert_eq!(ada.get("/auth/me").await.status, 200);
+    for path in ["/auth/me", "/auth/sessions", "/auth/login-history", "/api/ai/templates"] {
+        assert_eq!(desktop.get(path).await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_with_a_name_is_told() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    for (name, code) in [
+        (json!(null), "required"),
+        (json!("  "), "required"),
+        (json!("x".repeat(65)), "too_long"),
+        (json!("a\u{0}b"), "invalid"),
+        (json!("a\nb"), "invalid"),
+        (json!(5), ""),
+        (json!(["x"]), ""),
+    ] {
+        let answer = ada.post(PATH, &json!({ "name": name, "password": PASSWORD })).await;
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{name}");
+        let error = &answer.body["errors"][0];
+        assert_eq!(error["field"], "name", "{name}");
+        assert!(code.is_empty() || error["code"] == code, "{name}: {error}");
+    }
+    for field in ["password", "code", "recoveryCode"] {
+        let answer = ada.post(PATH, &json!({ "name": "x", field: 5 })).await;
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{field}");
+        assert_eq!(answer.body["errors"][0]["field"], field);
+    }
+    assert_eq!(ada.get(PATH).await.body, json!({ "items": [] }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn there_are_twenty_at_most() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+    for number in 0..20 {
+        create_app_password(&ada, &format!("app {number}")).await;
+    }
+
+    let full = ada.post(PATH, &json!({ "name": "more", "password": PASSWORD })).await;
+
+    assert_eq!(full.refusal(), (409, "app_password_limit_reached"));
+    assert_eq!(full.body["limit"], 20);
+}

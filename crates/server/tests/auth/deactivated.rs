@@ -1,0 +1,117 @@
+//! Accounts that were deactivated: shut out at every door, and told nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+use super::{refresh, sign_in, spent};
+
+on_both_databases!(
+    whoever_is_deactivated_is_shut_out_as_if_they_were_nobody,
+    whoever_is_reactivated_signs_in_anew,
+    a_sign_in_that_waits_for_its_second_factor_ends,
+);
+
+const ADA: &str = "ada@example.org";
+
+/// A server by a clock of the test's, with Ada signed in.
+async fn with_ada(database: TestDatabase) -> (TestApp, Client, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let setting = Setting::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let app = setting.start().await;
+    let ada = app.sign_up(ADA).await;
+    (app, ada, clock)
+}
+
+/// As another process does it; a few seconds later it is seen here.
+async fn admin(app: &TestApp, clock: &Arc<ManualClock>, line: &str) {
+    app.admin_at(line, Arc::<ManualClock>::clone(clock)).await.expect("a change");
+    clock.advance(Duration::from_millis(5001));
+}
+
+fn seen(answer: &Answer) -> (u16, &str, Vec<u8>) {
+    (answer.status, answer.error(), answer.bytes.clone())
+}
+
+async fn whoever_is_deactivated_is_shut_out_as_if_they_were_nobody(database: TestDatabase) {
+    let (app, ada, clock) = with_ada(database).await;
+
+    admin(&app, &clock, "deactivate ada@example.org").await;
+    let me = ada.get("/auth/me").await;
+    let refreshed = refresh(&ada, spent(&ada)).await;
+    let unknown = refresh(&ada, "unknown").await;
+    let (stranger, nobody) = (app.stranger(), "nobody@example.org");
+    let signed_in = sign_in(&stranger, ADA, PASSWORD).await;
+    let stranger_in = sign_in(&stranger, nobody, PASSWORD).await;
+    let registered =
+        stranger.post("/auth/register", &json!({ "email": ADA, "password": PASSWORD })).await;
+
+    assert_eq!(me.refusal(), (401, "unauthorized"));
+    assert_eq!(refreshed.refusal(), (401, "invalid_refresh_token"));
+    assert_eq!(seen(&refreshed), seen(&unknown));
+    assert_eq!(signed_in.refusal(), (401, "invalid_credentials"));
+    assert_eq!(seen(&signed_in), seen(&stranger_in));
+    assert_eq!(registered.refusal(), (409, "email_exists"), "the address stays theirs");
+}
+
+async fn whoever_is_reactivated_signs_in_anew(database: TestDatabase) {
+    let (app, ada, clock) = with_ada(database).await;
+    admin(&app, &clock, "deactivate ada@example.org").await;
+
+    admin(&app, &clock, "reactivate ada@example.org").await;
+    let old = (ada.get("/auth/me").await.status, refresh(&ada, spent(&ada)).await.status);
+    let anew = sign_in(&app.stranger(), ADA, PASSWORD).await;
+
+    assert_eq!((old, anew.status), ((401, 401), 200), "{}", anew.text());
+    assert_eq!(anew.body["user"]["id"].as_str(), ada.user.as_deref());
+}
+
+async fn a_sign_in_that_waits_for_its_second_factor_ends(database: TestDatabase) {
+    let (app, ada, clock) = with_ada(database).await;
+    let begun = ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
+    let uri = begun.body["otpauthUri"].as_str().expect("a URI");
+    let totp = totp_rs::Totp::from_url(uri).expect("TOTP");
+    let code = |clock: &ManualClock| {
+        let at = u64::try_from(clock.now().micros() / 1_000_000).expect("a time");
+        json!({ "code": totp.generate(at).to_string() })
+    };
+    assert_eq!(ada.post("/auth/mfa/totp/verify", &code(&clock)).await.status, 200);
+    clock.advance(Duration::from_secs(30));
+    let waiting = sign_in(&app.stranger(), ADA, PASSWORD).await;
+    assert_eq!(waiting.refusal(), (401, "mfa_required"));
+
+    admin(&app, &clock, "deactivate ada@example.org").await;
+    admin(&app, &clock, "reactivate ada@example.org").await;
+    let mut answer = code(&clock);
+    answer["mfaToken"] = waiting.body["mfaToken"].clone();
+    let met = app.stranger().post("/auth/login/mfa", &answer).await;
+
+    assert_eq!(met.refusal(), (401, "invalid_mfa_token"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_sign_in_that_races_a_deactivation_survives_it() {
+    let (app, _, clock) = with_ada(TestDatabase::sqlite()).await;
+
+    let signing_in = join_all((0..16).map(|_| async {
+        let envelope = sign_in(&app.stranger(), ADA, PASSWORD).await;
+        app.stranger().with_tokens(&envelope.body)
+    }));
+    let (clients, ()) =
+        futures_util::join!(signing_in, admin(&app, &clock, "deactivate ada@example.org"));
+    admin(&app, &clock, "reactivate ada@example.org").await;
+
+    let signed_in = clients.iter().filter(|it| it.refresh.is_some());
+    for client in signed_in {
+        assert_eq!(refresh(client, spent(client)).await.status, 401);
+        assert_eq!(client.get("/auth/me").await.status, 401);
+    }
+}

@@ -1,0 +1,229 @@
+//! Tests of the list of devices, and of signing them out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::client::{Answer, Client, keys};
+use pia_server_testkit::credentials::{current_session, sessions};
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+use super::{another_session, refresh, spent};
+
+on_both_databases!(
+    every_session_is_told_with_its_device,
+    a_revoked_session_is_over_at_once,
+    revoking_the_others_leaves_the_one_that_asks,
+    a_session_that_was_revoked_revokes_nothing,
+    sessions_are_told_in_parts,
+);
+
+const DEVICE: &str = "0199f0e0-0000-7000-8000-00000000000a";
+
+async fn revoke(client: &Client, id: &str) -> Answer {
+    client.send("DELETE", &format!("/auth/sessions/{id}"), &[], b"").await
+}
+
+async fn revoke_others(client: &Client) -> Answer {
+    client.post("/auth/sessions/revoke-others", &json!({})).await
+}
+
+async fn send(client: &Client, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
+    let headers = [&[("content-type", "application/json")], headers].concat();
+    client.send("POST", path, &headers, body.to_string().as_bytes()).await
+}
+
+async fn every_session_is_told_with_its_device(database: TestDatabase) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let setting = Setting::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let app = setting.with("Server__TrustedProxies", "127.0.0.0/8").start().await;
+    let browser = app.sign_up("ada@example.org").await;
+    clock.advance(Duration::from_secs(1));
+    let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let from_home = [("x-forwarded-for", "192.0.2.1"), ("user-agent", "an\tagent")];
+    let envelope = send(&app.stranger(), "/auth/login/local", &from_home, &credentials).await;
+    let desktop = app.stranger().with_tokens(&envelope.body);
+
+    let at_first = sessions(&browser).await;
+    clock.advance(Duration::from_mins(1));
+    let from_work = [
+        ("x-forwarded-for", "2001:db8::7"),
+        ("x-pia-device-id", DEVICE),
+        ("x-pia-app-version", "1.4.278.0"),
+        ("x-pia-os-version", "Microsoft Windows NT 10.0.22631.0"),
+    ];
+    let token = json!({ "refreshToken": desktop.refresh });
+    let next = send(&app.stranger(), "/auth/refresh", &from_work, &token).await;
+    let desktop = app.stranger().with_tokens(&next.body);
+    let silent = refresh(&app.stranger(), spent(&desktop)).await;
+    let later = sessions(&app.stranger().with_tokens(&silent.body)).await;
+
+    let (second, first) = (&at_first[0], &at_first[1]);
+    assert_eq!([&first["current"], &second["current"]], [true, false]);
+    let bare = ["address", "createdAt", "current", "id", "lastSeenAt", "method", "signInAddress"];
+    assert_eq!(keys(first), bare);
+    assert_eq!(
+        (&second["address"], &second["userAgent"]),
+        (&json!("192.0.2.1"), &json!("anagent"))
+    );
+    assert_eq!(
+        (&second["method"], &second["lastSeenAt"]),
+        (&json!("password"), &second["createdAt"])
+    );
+    let (after, other) = (&later[0], &later[1]);
+    assert_eq!([&after["current"], &other["current"]], [true, false]);
+    assert_eq!((&after["id"], &after["createdAt"]), (&second["id"], &second["createdAt"]));
+    assert_ne!(after["lastSeenAt"], after["createdAt"]);
+    assert_eq!((&after["deviceId"], &after["appVersion"]), (&json!(DEVICE), &json!("1.4.278.0")));
+    assert_eq!(after["osVersion"], "Microsoft Windows NT 10.0.22631.0");
+    assert_eq!(
+        (&after["address"], &after["signInAddress"]),
+        (&json!("127.0.0.1"), &json!("192.0.2.1"))
+    );
+    assert_eq!(after["userAgent"], "anagent");
+}
+
+async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let other = another_session(&app.stranger(), "ada@example.org").await;
+    let id = current_session(&other).await;
+
+    let ended = revoke(&ada, &id.to_uppercase()).await;
+    let again = revoke(&ada, &id).await;
+
+    assert_eq!((ended.status, &ended.body), (200, &json!({ "success": true })));
+    assert_eq!(again.refusal(), (404, "not_found"));
+    assert_eq!(other.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    let dead = refresh(&app.stranger(), spent(&other)).await;
+    assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
+    assert_eq!(sessions(&ada).await.len(), 1);
+
+    let own = revoke(&ada, &current_session(&ada).await).await;
+
+    assert_eq!(own.status, 200);
+    assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
+}
+
+async fn revoking_the_others_leaves_the_one_that_asks(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
+    let mut others = Vec::new();
+    for _ in 0..3 {
+        let other = another_session(&app.stranger(), "ada@example.org").await;
+        assert_eq!(other.get("/auth/me").await.status, 200);
+        others.push(other);
+    }
+
+    let ended = revoke_others(&ada).await;
+    let again = ada.send("POST", "/auth/sessions/revoke-others", &[], b"").await;
+
+    assert_eq!((ended.status, &ended.body), (200, &json!({ "revoked": 3 })));
+    assert_eq!((again.status, &again.body), (200, &json!({ "revoked": 0 })));
+    for other in &others {
+        assert_eq!(other.get("/auth/me").await.refusal(), (401, "unauthorized"));
+        assert_eq!(refresh(&app.stranger(), spent(other)).await.status, 401);
+    }
+    assert_eq!(refresh(&app.stranger(), spent(&ada)).await.status, 200);
+    assert_eq!(bob.get("/auth/me").await.status, 200);
+}
+
+async fn a_session_that_was_revoked_revokes_nothing(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let beside = Setting::beside(&app).start().await;
+    let thief = another_session(&app.stranger(), "ada@example.org").await;
+    let elsewhere = beside.stranger().with_tokens(&json!({ "accessToken": thief.access }));
+    let (own, stolen) = (current_session(&ada).await, current_session(&elsewhere).await);
+
+    // The other instance remembers the session for some seconds yet.
+    assert_eq!(revoke(&ada, &stolen).await.status, 200);
+    let one = revoke(&elsewhere, &own).await;
+    let all = revoke_others(&elsewhere).await;
+
+    assert_eq!(one.refusal(), (401, "unauthorized"));
+    assert_eq!(all.refusal(), (401, "unauthorized"));
+    assert_eq!(sessions(&ada).await.len(), 1);
+}
+
+async fn sessions_are_told_in_parts(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    for _ in 1..5 {
+        another_session(&app.stranger(), "ada@example.org").await;
+    }
+    let whole = sessions(&ada).await;
+
+    let (mut told, mut path) = (Vec::new(), Some("/auth/sessions?limit=2".to_owned()));
+    while let Some(next) = path {
+        let part = ada.get(&next).await;
+        told.extend(part.body["items"].as_array().expect("a list").clone());
+        let cursor = part.body["nextCursor"].as_str();
+        path = cursor.map(|it| format!("/auth/sessions?limit=2&cursor={it}"));
+    }
+
+    assert_eq!(told.len(), 5);
+    assert_eq!(told, whole);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_wrongly_is_refused_with_its_field() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    for path in ["/auth/sessions", "/auth/login-history"] {
+        for limit in ["0", "-1", "201", "9223372036854775808", "text", "", "1.5"] {
+            let answer = ada.get(&format!("{path}?limit={limit}")).await;
+            assert_eq!(answer.refusal(), (400, "validation_failed"), "{path} {limit}");
+            assert_eq!(answer.body["errors"][0]["field"], "limit", "{path} {limit}");
+        }
+        let answer = ada.get(&format!("{path}?cursor=text")).await;
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{path}");
+        assert_eq!(answer.body["errors"][0]["field"], "cursor", "{path}");
+        assert_eq!(ada.get(&format!("{path}?limit=200&unknown")).await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_device_says_is_cut_and_cleaned() {
+    let app = TestApp::spawn().await;
+    app.sign_up("ada@example.org").await;
+    let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let long = "ü".repeat(2000);
+    let headers = [
+        ("x-pia-os-version", &*long),
+        ("x-pia-device-id", " \t "),
+        ("x-pia-app-version", "<b>\t1"),
+    ];
+
+    let envelope = send(&app.stranger(), "/auth/login/local", &headers, &credentials).await;
+
+    let client = app.stranger().with_tokens(&envelope.body);
+    let told = sessions(&client).await;
+    let session = told.iter().find(|it| it["current"] == true).expect("a session");
+    assert_eq!(session["osVersion"], "ü".repeat(128));
+    assert_eq!((&session["deviceId"], &session["appVersion"]), (&Value::Null, &json!("<b>1")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_sessions_that_revoke_one_another_one_stays() {
+    let app = TestApp::spawn().await;
+    let mut clients = vec![app.sign_up("ada@example.org").await];
+    for _ in 1..8 {
+        clients.push(another_session(&app.stranger(), "ada@example.org").await);
+    }
+
+    let answers = join_all(clients.iter().map(revoke_others)).await;
+
+    let winners = answers.iter().filter(|it| it.status == 200).count();
+    let mut alive = 0;
+    for client in &clients {
+        alive += usize::from(client.get("/auth/me").await.status == 200);
+    }
+    assert_eq!((winners, alive), (1, 1));
+}

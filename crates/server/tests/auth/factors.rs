@@ -1,0 +1,390 @@
+//! Second factors: setting one up, signing in with it, and taking it off.
+
+mod at_rest;
+mod bad_input;
+mod limits;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::client::{Answer, Client, keys};
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+use totp_rs::Totp;
+
+use super::{another_session, refresh, sign_in, spent};
+
+const EMAIL: &str = "ada@example.org";
+
+on_both_databases!(
+    an_app_is_set_up_and_signs_in_from_then_on,
+    recovery_codes_sign_in_once_each,
+    a_change_ends_all_sessions_but_its_own,
+    each_fresh_proof_takes_it_off,
+    of_many_presentations_of_a_code_one_signs_in,
+    of_many_presentations_of_a_recovery_code_one_signs_in,
+    of_many_answers_to_one_challenge_one_signs_in,
+    a_wrong_code_stands_in_the_history,
+    nobody_sets_one_up_without_the_password,
+    which_factors_are_on_is_told,
+);
+
+/// Returns the proof that it is Ada who asks.
+fn by_owner() -> Value {
+    json!({ "password": PASSWORD })
+}
+
+/// Somebody with an authenticator app, and the clock of app and server.
+pub(super) struct Ada {
+    pub(super) app: TestApp,
+    clock: Arc<ManualClock>,
+    pub(super) client: Client,
+    totp: Totp,
+    pub(super) codes: Vec<String>,
+}
+
+impl Ada {
+    /// Ada's second factor was put on a while ago.
+    pub(super) async fn on(database: TestDatabase) -> Self {
+        Self::set_up(Setting::on(database)).await
+    }
+
+    async fn set_up(setting: Setting) -> Self {
+        let clock = Arc::new(ManualClock::new(SystemClock.now()));
+        let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
+        let client = app.sign_up(EMAIL).await;
+        let begun = client.post("/auth/mfa/totp/begin", &by_owner()).await;
+        assert_eq!(begun.status, 200, "{}", begun.text());
+        let totp = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
+        let mut ada = Self { app, clock, client, totp, codes: Vec::new() };
+        let verified =
+            ada.client.post("/auth/mfa/totp/verify", &json!({ "code": ada.code() })).await;
+        assert_eq!(verified.status, 200, "{}", verified.text());
+        ada.codes = texts(&verified.body["recoveryCodes"]);
+        ada.clock.advance(Duration::from_secs(30));
+        ada
+    }
+
+    /// Returns the code that the app displays now.
+    pub(super) fn code(&self) -> String {
+        self.code_in(0)
+    }
+
+    /// Returns the code that the app displays this many seconds from now.
+    fn code_in(&self, seconds: i64) -> String {
+        let at = self.clock.now().micros() / 1_000_000 + seconds;
+        self.totp.generate(u64::try_from(at).expect("a time")).to_string()
+    }
+
+    /// Returns a code that no app displays around now.
+    fn wrong_code(&self) -> String {
+        let right = [-60, -30, 0, 30, 60].map(|it| self.code_in(it));
+        let wrong = (0..6).map(|it| format!("{it:06}")).find(|it| !right.contains(it));
+        wrong.expect("a code")
+    }
+
+    /// The token of a sign-in that waits for the second factor.
+    async fn challenge(&self) -> String {
+        challenge(&self.app).await
+    }
+}
+
+async fn challenge(app: &TestApp) -> String {
+    let asked = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
+    assert_eq!(asked.refusal(), (401, "mfa_required"));
+    asked.body["mfaToken"].as_str().expect("a token").to_owned()
+}
+
+async fn answer(app: &TestApp, token: &str, code: &str) -> Answer {
+    app.stranger().post("/auth/login/mfa", &json!({ "mfaToken": token, "code": code })).await
+}
+
+async fn recover(app: &TestApp, token: &str, code: &str) -> Answer {
+    let body = json!({ "mfaToken": token, "recoveryCode": code });
+    app.stranger().post("/auth/login/mfa", &body).await
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    let list = list.as_array().expect("a list").iter();
+    list.map(|it| it.as_str().expect("a text").to_owned()).collect()
+}
+
+fn statuses(answers: &[Answer], status: u16) -> usize {
+    answers.iter().filter(|it| it.status == status).count()
+}
+
+async fn an_app_is_set_up_and_signs_in_from_then_on(database: TestDatabase) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let client = app.sign_up(EMAIL).await;
+
+    let begun = client.post("/auth/mfa/totp/begin", &by_owner()).await;
+    let not_yet = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
+    let totp = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
+    let now = || u64::try_from(clock.now().micros() / 1_000_000).expect("a time");
+    let first_code = totp.generate(now()).to_string();
+    let verified = client.post("/auth/mfa/totp/verify", &json!({ "code": first_code })).await;
+    let again = client.post("/auth/mfa/totp/begin", &by_owner()).await;
+    let asked = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
+    let token = asked.body["mfaToken"].as_str().expect("a token").to_owned();
+    let replayed = answer(&app, &token, &first_code).await;
+    clock.advance(Duration::from_secs(30));
+    let envelope = answer(&app, &token, &totp.generate(now()).to_string()).await;
+
+    assert_eq!(keys(&begun.body), ["otpauthUri", "qrCode", "secret"]);
+    let picture = begun.body["qrCode"].as_str().unwrap_or_default();
+    assert!(picture.starts_with("data:image/svg+xml;base64,"), "{picture}");
+    assert_eq!((totp.issuer(), totp.account_name()), (Some("Pia"), EMAIL));
+    assert_eq!(begun.body["secret"], totp.secret().to_base32());
+    assert_eq!(not_yet.status, 200, "a factor that is only begun is not asked for");
+    assert_eq!(keys(&verified.body), ["recoveryCodes", "success"]);
+    assert_eq!(texts(&verified.body["recoveryCodes"]).len(), 10);
+    assert_eq!(again.refusal(), (409, "mfa_already_enabled"));
+    assert_eq!(asked.refusal(), (401, "mfa_required"));
+    assert_eq!(keys(&asked.body), ["error", "message", "methods", "mfaToken"]);
+    assert_eq!(asked.body["methods"], json!(["totp", "recovery_code"]));
+    assert_eq!(replayed.refusal(), (401, "invalid_mfa_code"));
+    assert_eq!(envelope.status, 200, "{}", envelope.text());
+    assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
+    let client = app.stranger().with_tokens(&envelope.body);
+    assert_eq!(client.get("/auth/me").await.body["email"], EMAIL);
+    assert_eq!(refresh(&app.stranger(), spent(&client)).await.status, 200);
+}
+
+async fn recovery_codes_sign_in_once_each(database: TestDatabase) {
+    let ada = Ada::on(database).await;
+    let lower = ada.codes[3].to_lowercase().replace('-', " ");
+
+    let first = recover(&ada.app, &ada.challenge().await, &lower).await;
+    let again = recover(&ada.app, &ada.challenge().await, &ada.codes[3]).await;
+    let other = recover(&ada.app, &ada.challenge().await, &ada.codes[4]).await;
+    let client = ada.app.stranger().with_tokens(&other.body);
+    let proof = json!({ "recoveryCode": ada.codes[5] });
+    let new = client.post("/auth/mfa/recovery-codes/regenerate", &proof).await;
+    let old = recover(&ada.app, &ada.challenge().await, &ada.codes[6]).await;
+    let fresh = texts(&new.body["recoveryCodes"]);
+    let newer = recover(&ada.app, &ada.challenge().await, &fresh[0]).await;
+
+    assert_eq!((first.status, other.status, new.status, newer.status), (200, 200, 200, 200));
+    assert_eq!(again.refusal(), (401, "invalid_mfa_code"));
+    assert_eq!(old.refusal(), (401, "invalid_mfa_code"));
+    assert!(fresh.len() == 10 && fresh.iter().all(|it| !ada.codes.contains(it)));
+}
+
+async fn a_change_ends_all_sessions_but_its_own(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let first = app.sign_up(EMAIL).await;
+    let second = another_session(&app.stranger(), EMAIL).await;
+    let eve = app.sign_up("eve@example.org").await;
+    assert_eq!(second.get("/auth/me").await.status, 200);
+
+    let begun = first.post("/auth/mfa/totp/begin", &by_owner()).await;
+    let untouched = second.get("/auth/me").await;
+    let totp = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
+    let now = u64::try_from(SystemClock.now().micros() / 1_000_000).expect("a time");
+    let code = totp.generate(now).to_string();
+    let verified = first.post("/auth/mfa/totp/verify", &json!({ "code": code })).await;
+
+    assert_eq!((untouched.status, verified.status), (200, 200));
+    assert_eq!(second.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    assert_eq!(refresh(&app.stranger(), spent(&second)).await.status, 401);
+    assert_eq!(first.get("/auth/me").await.status, 200);
+    assert_eq!(refresh(&app.stranger(), spent(&first)).await.status, 200);
+    assert_eq!(eve.get("/auth/me").await.status, 200);
+}
+
+async fn each_fresh_proof_takes_it_off(database: TestDatabase) {
+    let ada = Ada::on(database).await;
+    let nothing = json!({ "password": PASSWORD });
+
+    let first = ada.client.post("/auth/mfa/disable", &json!({ "code": ada.code() })).await;
+    let off = ada.client.post("/auth/mfa/disable", &nothing).await;
+    let regenerated = ada.client.post("/auth/mfa/recovery-codes/regenerate", &nothing).await;
+    let signed_in = sign_in(&ada.app.stranger(), EMAIL, PASSWORD).await;
+
+    assert_eq!((first.status, &first.body), (200, &json!({ "success": true })));
+    assert_eq!(off.refusal(), (409, "mfa_not_enabled"));
+    assert_eq!(regenerated.refusal(), (409, "mfa_not_enabled"));
+    assert_eq!(signed_in.status, 200);
+    for proof in ["password", "recoveryCode"] {
+        let begun = ada.client.post("/auth/mfa/totp/begin", &by_owner()).await;
+        let uri = begun.body["otpauthUri"].as_str().expect("a URI").to_owned();
+        let now = u64::try_from(ada.clock.now().micros() / 1_000_000).expect("a time");
+        let code = Totp::from_url(uri).expect("TOTP").generate(now).to_string();
+        let verified = ada.client.post("/auth/mfa/totp/verify", &json!({ "code": code })).await;
+        let recovery = texts(&verified.body["recoveryCodes"]).remove(0);
+        let value = if proof == "password" { PASSWORD.to_owned() } else { recovery };
+        let disabled = ada.client.post("/auth/mfa/disable", &json!({ proof: value })).await;
+        assert_eq!(disabled.status, 200, "{proof}: {}", disabled.text());
+    }
+}
+
+async fn of_many_presentations_of_a_code_one_signs_in(database: TestDatabase) {
+    let ada = Ada::on(database).await;
+    let mut tokens = Vec::new();
+    for _ in 0..64 {
+        tokens.push(ada.challenge().await);
+    }
+
+    let code = ada.code();
+    let answers = join_all(tokens.iter().map(|it| answer(&ada.app, it, &code))).await;
+
+    assert_eq!(statuses(&answers, 200), 1);
+    assert_eq!(statuses(&answers, 401) + statuses(&answers, 429), 63);
+}
+
+async fn of_many_presentations_of_a_recovery_code_one_signs_in(database: TestDatabase) {
+    let ada = Ada::on(database).await;
+    let mut tokens = Vec::new();
+    for _ in 0..64 {
+        tokens.push(ada.challenge().await);
+    }
+
+    let answers = join_all(tokens.iter().map(|it| recover(&ada.app, it, &ada.codes[0]))).await;
+
+    assert_eq!(statuses(&answers, 200), 1);
+    assert_eq!(statuses(&answers, 401) + statuses(&answers, 429), 63);
+}
+
+async fn of_many_answers_to_one_challenge_one_signs_in(database: TestDatabase) {
+    let ada = Ada::on(database).await;
+    let (token, code) = (ada.challenge().await, ada.code());
+
+    let by_app = (0..32).map(|_| answer(&ada.app, &token, &code));
+    let by_paper = ada.codes.iter().cycle().take(32).map(|it| recover(&ada.app, &token, it));
+    let (by_app, by_paper) = futures_util::join!(join_all(by_app), join_all(by_paper));
+
+    assert_eq!(statuses(&by_app, 200) + statuses(&by_paper, 200), 1);
+}
+
+async fn a_wrong_code_stands_in_the_history(database: TestDatabase) {
+    let ada = Ada::on(database).await;
+
+    answer(&ada.app, &ada.challenge().await, &ada.wrong_code()).await;
+    recover(&ada.app, &ada.challenge().await, "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR").await;
+    answer(&ada.app, "nonsense", &ada.code()).await;
+
+    let told = ada.client.get("/auth/login-history").await.body;
+    let items = told["items"].as_array().expect("a list");
+    let outcomes: Vec<_> = items.iter().map(|it| (&it["outcome"], &it["method"])).collect();
+    let (wrong, by) = (json!("wrong_factor"), json!("password_with_factor"));
+    assert_eq!(outcomes[..2], [(&wrong, &by), (&wrong, &by)]);
+    assert_eq!(outcomes[2..], [(&json!("signed_in"), &json!("password"))]);
+}
+
+async fn nobody_sets_one_up_without_the_password(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let thief = app.sign_up(EMAIL).await;
+    let begin = async |body: Value| thief.post("/auth/mfa/totp/begin", &body).await;
+
+    let silent = begin(json!({})).await;
+    let null = begin(json!({ "password": null })).await;
+    let wrong = begin(json!({ "password": "a wrong password" })).await;
+    let number = begin(json!({ "password": 5 })).await;
+
+    for refused in [silent, null, number] {
+        assert_eq!(refused.refusal(), (400, "validation_failed"));
+        assert_eq!(refused.body["errors"][0]["field"], "password");
+    }
+    assert_eq!(wrong.refusal(), (403, "invalid_proof"));
+    assert_eq!(begin(by_owner()).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_may_be_a_step_early_or_late() {
+    for (seconds, status) in [(-60, 401), (-30, 401), (0, 200), (30, 200), (60, 401)] {
+        // The code of half a minute ago put the factor on, so it was used.
+        let ada = Ada::on(TestDatabase::sqlite()).await;
+        let answered = answer(&ada.app, &ada.challenge().await, &ada.code_in(seconds)).await;
+        assert_eq!(answered.status, status, "{seconds}");
+    }
+    let ada = Ada::on(TestDatabase::sqlite()).await;
+    ada.clock.advance(Duration::from_secs(30));
+    let late = answer(&ada.app, &ada.challenge().await, &ada.code_in(-30)).await;
+    assert_eq!(late.status, 200, "{}", late.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sign_in_is_begun_on_one_instance_and_ended_on_another() {
+    let ada = Ada::on(TestDatabase::postgres().await).await;
+    let clock = Arc::<ManualClock>::clone(&ada.clock);
+    let other = Setting::beside(&ada.app).at(clock).start().await;
+
+    let token = ada.challenge().await;
+    let there = answer(&other, &token, &ada.code()).await;
+    let here = answer(&ada.app, &token, &ada.code_in(30)).await;
+    let replayed = answer(&ada.app, &challenge(&other).await, &ada.code()).await;
+
+    assert_eq!(there.status, 200, "{}", there.text());
+    assert_eq!(here.refusal(), (401, "invalid_mfa_token"));
+    assert_eq!(replayed.refusal(), (401, "invalid_mfa_code"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_factor_that_was_taken_off_leaves_no_sign_in_waiting() {
+    let ada = Ada::on(TestDatabase::sqlite()).await;
+    let token = ada.challenge().await;
+
+    let disabled = ada.client.post("/auth/mfa/disable", &json!({ "password": PASSWORD })).await;
+    let answered = answer(&ada.app, &token, &ada.code()).await;
+
+    assert_eq!(disabled.status, 200);
+    assert_eq!(answered.refusal(), (401, "invalid_mfa_token"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_password_is_told_the_same_with_and_without_a_factor() {
+    let ada = Ada::on(TestDatabase::sqlite()).await;
+    ada.app.sign_up("bob@example.org").await;
+
+    let with = sign_in(&ada.app.stranger(), EMAIL, "a wrong password").await;
+    let without = sign_in(&ada.app.stranger(), "bob@example.org", "a wrong password").await;
+
+    assert_eq!(with.refusal(), (401, "invalid_credentials"));
+    assert_eq!((with.status, with.bytes), (without.status, without.bytes));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn second_factors_go_on_when_the_licence_has_ended() {
+    let start = SystemClock.now();
+    let terms = pia_policy::Terms {
+        expires_at: Some(start + Duration::from_mins(2)),
+        ..pia_server_testkit::harness::terms()
+    };
+    let ada = Ada::set_up(Setting::on(TestDatabase::sqlite()).licensed(Some(terms))).await;
+    ada.clock.set(start + Duration::from_mins(3));
+
+    let refused = ada.app.stranger().post("/auth/register", &json!({})).await;
+    let answered = answer(&ada.app, &ada.challenge().await, &ada.code()).await;
+    let client = ada.app.stranger().with_tokens(&answered.body);
+    let proof = json!({ "recoveryCode": ada.codes[0] });
+    let disabled = client.post("/auth/mfa/disable", &proof).await;
+    let begun = client.post("/auth/mfa/totp/begin", &by_owner()).await;
+
+    assert_eq!(refused.refusal(), (403, "license_expired"));
+    assert_eq!((answered.status, disabled.status, begun.status), (200, 200, 200));
+}
+
+async fn which_factors_are_on_is_told(database: TestDatabase) {
+    let ada = Ada::set_up(Setting::on(database).with("Server__Name", "Acme: Pia")).await;
+    let eve = ada.app.signed_in().await;
+    let token = ada.challenge().await;
+    assert_eq!(recover(&ada.app, &token, &ada.codes[0]).await.status, 200);
+
+    let (on, off) = (ada.client.get("/auth/mfa").await, eve.get("/auth/mfa").await);
+    let begun = eve.post("/auth/mfa/totp/begin", &by_owner()).await;
+
+    assert_eq!(
+        on.body,
+        json!({ "totpEnabled": true, "recoveryCodesLeft": ada.codes.len() - 1, "passkeys": 0 })
+    );
+    let nothing = json!({ "totpEnabled": false, "recoveryCodesLeft": 0, "passkeys": 0 });
+    assert_eq!(off.body, nothing);
+    let uri = begun.body["otpauthUri"].as_str().expect("a URI");
+    assert!(uri.ends_with("&issuer=Acme%20%20Pia"), "{uri}");
+}

@@ -1,0 +1,194 @@
+//! Tests of second factors in the database.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_storage::schema::{
+    audit_entries, audit_identities, factor_challenges, person_salts, recovery_codes, totp_factors,
+};
+use pia_storage::{Database, DbError, DbUid, on_conn};
+use uuid::Uuid;
+
+use super::*;
+
+const ANOTHER_KEY: &str = "b81d64f07a2c9e35d1f80b6c47a3e92f5d0c8b7164e3f29a0d5b8c7e61f4a392";
+
+on_both_databases!(
+    neither_secret_nor_codes_nor_tokens_are_kept_in_plain,
+    a_secret_that_was_changed_or_moved_makes_no_codes,
+    without_the_salt_the_secret_is_lost,
+    each_step_is_audited,
+);
+
+fn open(app: &TestApp) -> Database {
+    let startup = app.config.latest().database.startup.clone();
+    Database::open(&startup.target, startup.options).expect("a database")
+}
+
+fn id(client: &Client) -> DbUid {
+    let user = client.user.as_deref().and_then(|it| it.parse::<Uuid>().ok());
+    DbUid(user.expect("an id"))
+}
+
+async fn sealed(db: &Database, user: DbUid) -> Vec<u8> {
+    let secret = totp_factors::table.find(user).select(totp_factors::secret);
+    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| secret.first(conn).await?);
+    found.expect("a row")
+}
+
+async fn replace(db: &Database, user: DbUid, secret: Vec<u8>) {
+    let update =
+        diesel::update(totp_factors::table.find(user)).set(totp_factors::secret.eq(secret));
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    assert_eq!(done.expect("a row"), 1);
+}
+
+/// Every byte that is kept of second factors.
+async fn dump(db: &Database) -> Vec<u8> {
+    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
+        let factors: Vec<Vec<u8>> =
+            totp_factors::table.select(totp_factors::secret).load(conn).await?;
+        let codes: Vec<Vec<u8>> =
+            recovery_codes::table.select(recovery_codes::hash).load(conn).await?;
+        let tokens: Vec<Vec<u8>> =
+            factor_challenges::table.select(factor_challenges::hash).load(conn).await?;
+        [factors, codes, tokens].concat().concat()
+    });
+    found.expect("rows")
+}
+
+fn holds(dump: &[u8], what: &[u8]) -> bool {
+    dump.windows(what.len()).any(|it| it == what)
+}
+
+async fn neither_secret_nor_codes_nor_tokens_are_kept_in_plain(database: TestDatabase) {
+    let ada = Ada::on(database).await;
+    let token = ada.challenge().await;
+    let waiting = ada.app.sign_up("bob@example.org").await;
+    let begun = waiting.post("/auth/mfa/totp/begin", &by_owner()).await;
+    let bobs = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
+
+    let mut dump = dump(&open(&ada.app)).await;
+    assert!(dump.len() > 10 * 32, "there is something to look at");
+    // Of SQLite also every page and the log, whatever is or was in them.
+    for path in ada.app.database_files() {
+        dump.extend(std::fs::read(path).expect("a file"));
+    }
+
+    for totp in [&ada.totp, &bobs] {
+        assert!(!holds(&dump, totp.secret().as_bytes()));
+        assert!(!holds(&dump, totp.secret().to_base32().as_bytes()));
+    }
+    for code in &ada.codes {
+        assert!(!holds(&dump, code.as_bytes()) && !holds(&dump, code.replace('-', "").as_bytes()));
+    }
+    assert!(!holds(&dump, token.as_bytes()));
+}
+
+async fn a_secret_that_was_changed_or_moved_makes_no_codes(database: TestDatabase) {
+    let ada = Ada::on(database).await;
+    let eve = ada.app.sign_up("eve@example.org").await;
+    let begun = eve.post("/auth/mfa/totp/begin", &by_owner()).await;
+    let eves = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
+    let db = open(&ada.app);
+    let right = sealed(&db, id(&ada.client)).await;
+    let mut flipped = right.clone();
+    *flipped.last_mut().expect("a byte") ^= 1;
+    let now = u64::try_from(ada.clock.now().micros() / 1_000_000).expect("a time");
+
+    replace(&db, id(&ada.client), flipped).await;
+    let changed = answer(&ada.app, &ada.challenge().await, &ada.code()).await;
+    replace(&db, id(&ada.client), sealed(&db, id(&eve)).await).await;
+    let moved = answer(&ada.app, &ada.challenge().await, &eves.generate(now).to_string()).await;
+    let by_paper = recover(&ada.app, &ada.challenge().await, &ada.codes[0]).await;
+    replace(&db, id(&ada.client), right).await;
+    let restored = answer(&ada.app, &ada.challenge().await, &ada.code()).await;
+
+    assert_eq!(changed.refusal(), (401, "invalid_mfa_code"));
+    assert_eq!(moved.refusal(), (401, "invalid_mfa_code"));
+    assert_eq!((by_paper.status, restored.status), (200, 200));
+}
+
+async fn without_the_salt_the_secret_is_lost(database: TestDatabase) {
+    let ada = Ada::on(database).await;
+    let db = open(&ada.app);
+    let delete = diesel::delete(person_salts::table.find(id(&ada.client)));
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| delete.execute(conn).await?);
+
+    let answered = answer(&ada.app, &ada.challenge().await, &ada.code()).await;
+
+    assert_eq!(done.expect("a row"), 1);
+    assert_eq!(answered.refusal(), (401, "invalid_mfa_code"));
+}
+
+async fn each_step_is_audited(database: TestDatabase) {
+    let ada = Ada::on(database).await;
+    let envelope = recover(&ada.app, &ada.challenge().await, &ada.codes[0]).await;
+    let client = ada.app.stranger().with_tokens(&envelope.body);
+    let proof = json!({ "password": PASSWORD });
+
+    client.post("/auth/mfa/recovery-codes/regenerate", &proof).await;
+    client.post("/auth/mfa/disable", &proof).await;
+
+    let db = open(&ada.app);
+    let entries = audit_entries::table
+        .inner_join(audit_identities::table)
+        .filter(audit_identities::user_id.eq(id(&ada.client)))
+        .order(audit_entries::id)
+        .select(audit_entries::action);
+    let found: Result<Vec<String>, DbError> =
+        on_conn!(db.reader(), |conn| entries.load(conn).await?);
+    let expected = [
+        "account.registered",
+        "session.started",
+        "factor.enabled",
+        "recovery_code.used",
+        "session.started",
+        "recovery_codes.regenerated",
+        "session.ended",
+        "factor.disabled",
+    ];
+    assert_eq!(found.expect("entries"), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_outlives_a_change_of_the_master_key() {
+    let ada = Ada::on(TestDatabase::sqlite()).await;
+    let changed = Setting::beside(&ada.app)
+        .at(Arc::<ManualClock>::clone(&ada.clock))
+        .with("Encryption__MasterKey", ANOTHER_KEY);
+    let both =
+        changed.with("Encryption__PreviousMasterKey", pia_server_testkit::harness::MASTER_KEY);
+    let both = both.start().await;
+
+    let answered = answer(&both, &challenge(&both).await, &ada.code()).await;
+    // With a right code the secret is sealed anew, and the old key may go.
+    ada.clock.advance(Duration::from_secs(30));
+    let new = Setting::beside(&both)
+        .at(Arc::<ManualClock>::clone(&ada.clock))
+        .with("Encryption__MasterKey", ANOTHER_KEY);
+    let new = new.start().await;
+    let later = answer(&new, &challenge(&new).await, &ada.code()).await;
+
+    assert_eq!(answered.status, 200, "{}", answered.text());
+    assert_eq!(later.status, 200, "{}", later.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_lost_the_master_key_still_gets_in_with_recovery_codes() {
+    let ada = Ada::on(TestDatabase::sqlite()).await;
+    let at = || Arc::<ManualClock>::clone(&ada.clock);
+    let lost = Setting::beside(&ada.app)
+        .with("Encryption__MasterKey", ANOTHER_KEY)
+        .with("Encryption__AcceptNewMasterKey", true);
+    let lost = lost.at(at()).start().await;
+
+    let by_app = answer(&lost, &challenge(&lost).await, &ada.code()).await;
+    let by_paper = recover(&lost, &challenge(&lost).await, &ada.codes[0]).await;
+    let client = lost.stranger().with_tokens(&by_paper.body);
+    let proof = json!({ "recoveryCode": ada.codes[1] });
+    let disabled = client.post("/auth/mfa/disable", &proof).await;
+    let begun = client.post("/auth/mfa/totp/begin", &by_owner()).await;
+
+    assert_eq!(by_app.refusal(), (401, "invalid_mfa_code"));
+    assert_eq!((by_paper.status, disabled.status, begun.status), (200, 200, 200));
+}

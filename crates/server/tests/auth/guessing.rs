@@ -1,0 +1,146 @@
+//! Guessing at passwords.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::client::Answer;
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+on_both_databases!(
+    strangers_slow_down_one_another_and_not_the_owner,
+    each_wrong_password_makes_the_next_one_wait_longer,
+    of_guesses_at_once_five_are_judged,
+    an_address_without_an_account_waits_alike,
+    instances_share_what_they_counted,
+);
+
+const HOME: &str = "192.0.2.1";
+
+struct World {
+    app: TestApp,
+    clock: Arc<ManualClock>,
+}
+
+impl World {
+    /// Ada has an account, and has signed in from home.
+    async fn new(database: TestDatabase) -> Self {
+        let world = Self::on(Setting::on(database), SystemClock.now()).await;
+        let person = json!({ "email": "ada@example.org", "password": PASSWORD });
+        world.app.stranger().post("/auth/register", &person).await;
+        assert_eq!(world.guess(HOME, PASSWORD).await.status, 200);
+        world
+    }
+
+    async fn on(setting: Setting, now: pia_kernel::Timestamp) -> Self {
+        let clock = Arc::new(ManualClock::new(now));
+        let setting = setting.at(Arc::<ManualClock>::clone(&clock));
+        let app = setting.with("Server__TrustedProxies", "127.0.0.0/8").start().await;
+        Self { app, clock }
+    }
+
+    async fn guess(&self, from: &str, password: &str) -> Answer {
+        self.guess_at("ada@example.org", from, password).await
+    }
+
+    async fn guess_at(&self, email: &str, from: &str, password: &str) -> Answer {
+        let body = json!({ "email": email, "password": password }).to_string();
+        let headers = [("content-type", "application/json"), ("x-forwarded-for", from)];
+        self.app.stranger().send("POST", "/auth/login/local", &headers, body.as_bytes()).await
+    }
+}
+
+fn statuses(answers: &[Answer], status: u16) -> usize {
+    answers.iter().filter(|it| it.status == status).count()
+}
+
+async fn strangers_slow_down_one_another_and_not_the_owner(database: TestDatabase) {
+    let world = World::new(database).await;
+
+    let mut guesses = Vec::new();
+    for number in 0..200 {
+        let from = format!("198.51.{}.{}", number / 100, number % 100 + 1);
+        guesses.push(world.guess(&from, "a wrong password").await);
+    }
+    let owner = world.guess(HOME, PASSWORD).await;
+    let elsewhere = world.guess("203.0.113.9", PASSWORD).await;
+    world.clock.advance(Duration::from_secs(1));
+    let later = world.guess("203.0.113.9", PASSWORD).await;
+    let from_there_again = world.guess("203.0.113.9", PASSWORD).await;
+
+    assert_eq!((statuses(&guesses, 401), statuses(&guesses, 429)), (5, 195));
+    assert_eq!(owner.status, 200, "{}", owner.text());
+    assert_eq!(elsewhere.refusal(), (429, "rate_limited"));
+    assert_eq!(elsewhere.header("retry-after"), Some("1"));
+    assert_eq!((later.status, from_there_again.status), (200, 200));
+}
+
+async fn each_wrong_password_makes_the_next_one_wait_longer(database: TestDatabase) {
+    let world = World::new(database).await;
+    let mut waits = Vec::new();
+
+    while waits.len() < 12 {
+        let guess = world.guess("198.51.100.7", "a wrong password").await;
+        if guess.status == 429 {
+            let wait = guess.header("retry-after").and_then(|it| it.parse().ok());
+            let wait: u64 = wait.expect("a wait");
+            waits.push(wait);
+            world.clock.advance(Duration::from_secs(wait));
+        } else {
+            assert_eq!(guess.refusal(), (401, "invalid_credentials"));
+        }
+    }
+
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]);
+    assert_eq!(world.guess(HOME, PASSWORD).await.status, 200);
+}
+
+async fn of_guesses_at_once_five_are_judged(database: TestDatabase) {
+    let world = World::new(database).await;
+
+    let strangers = (1..=64).map(|number| {
+        let world = &world;
+        async move { world.guess(&format!("198.51.100.{number}"), "a wrong password").await }
+    });
+    let strangers = join_all(strangers).await;
+    let at_home = join_all((0..64).map(|_| world.guess(HOME, "a wrong password"))).await;
+
+    assert_eq!((statuses(&strangers, 401), statuses(&strangers, 429)), (5, 59));
+    assert_eq!((statuses(&at_home, 401), statuses(&at_home, 429)), (5, 59));
+    world.clock.advance(Duration::from_secs(1));
+    assert_eq!(world.guess(HOME, PASSWORD).await.status, 200);
+}
+
+async fn an_address_without_an_account_waits_alike(database: TestDatabase) {
+    let world = World::new(database).await;
+
+    let mut told = Vec::new();
+    for _ in 0..8 {
+        let ada = world.guess("198.51.100.7", "a wrong password").await;
+        let nobody = world.guess_at("bob@example.org", "198.51.100.7", "a wrong password").await;
+        assert_eq!((ada.status, &ada.bytes), (nobody.status, &nobody.bytes));
+        assert_eq!(ada.header("retry-after"), nobody.header("retry-after"));
+        told.push(ada.status);
+    }
+
+    assert_eq!(told, [401, 401, 401, 401, 401, 429, 429, 429]);
+}
+
+async fn instances_share_what_they_counted(database: TestDatabase) {
+    let first = World::new(database).await;
+    let second = World::on(Setting::beside(&first.app), first.clock.now()).await;
+
+    let mut told = Vec::new();
+    for world in [&first, &second, &first, &second, &first, &second, &first] {
+        told.push(world.guess("198.51.100.7", "a wrong password").await.status);
+    }
+    let owner = second.guess(HOME, PASSWORD).await;
+
+    assert_eq!(told, [401, 401, 401, 401, 401, 429, 429]);
+    assert_eq!(owner.status, 200, "where the owner signed in from is known here too");
+}

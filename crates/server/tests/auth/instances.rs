@@ -1,0 +1,86 @@
+//! Two servers on one database.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+use super::{log_out, refresh, sign_in, spent};
+
+/// Two instances on one PostgreSQL, with one clock.
+async fn two(limit: impl Fn(Setting) -> Setting) -> (TestApp, TestApp, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let at = |setting: Setting| limit(setting.at(Arc::<ManualClock>::clone(&clock)));
+    let first = at(Setting::on(TestDatabase::postgres().await)).start().await;
+    let second = at(Setting::beside(&first)).start().await;
+    (first, second, clock)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_who_signed_in_on_one_is_signed_in_on_the_other() {
+    let (first, second, _clock) = two(|it| it).await;
+    let ada = first.signed_in().await;
+
+    let there = second.stranger().with_tokens(&json!({ "accessToken": ada.access }));
+    let me = there.get("/auth/me").await;
+    let next = refresh(&second.stranger(), spent(&ada)).await;
+    let again = refresh(&first.stranger(), spent(&ada)).await;
+
+    assert_eq!((me.status, me.body["id"].as_str()), (200, ada.user.as_deref()));
+    assert_eq!((next.status, again.status), (200, 200));
+    assert_eq!(next.body["refreshToken"], again.body["refreshToken"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_ended_on_one_is_over_on_the_other_within_five_seconds() {
+    let (first, second, clock) = two(|it| it).await;
+    let ada = first.signed_in().await;
+    let there = second.stranger().with_tokens(&json!({ "accessToken": ada.access }));
+    assert_eq!(there.get("/auth/me").await.status, 200);
+
+    log_out(&first.stranger(), spent(&ada)).await;
+    let here = ada.get("/auth/me").await;
+    clock.advance(Duration::from_millis(5001));
+    let over = there.get("/auth/me").await;
+
+    assert_eq!(here.refusal(), (401, "unauthorized"), "at once where it ended");
+    assert_eq!(over.refusal(), (401, "unauthorized"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guesses_on_all_instances_are_counted_together() {
+    let (first, second, clock) = two(|it| it.with("RateLimits__LocalAuth", 3)).await;
+    let guess = async |app: &TestApp| sign_in(&app.stranger(), "a@example.org", PASSWORD).await;
+
+    let allowed =
+        [guess(&first).await.status, guess(&second).await.status, guess(&first).await.status];
+    let refused = [guess(&first).await.status, guess(&second).await.status];
+    clock.advance(Duration::from_secs(21));
+    let later = [guess(&second).await.status, guess(&first).await.status];
+
+    assert_eq!(allowed, [401, 401, 401]);
+    assert_eq!(refused, [429, 429]);
+    assert_eq!(later, [401, 429]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn registrations_on_all_instances_are_counted_together() {
+    let (first, second, _clock) = two(|it| it.with("RateLimits__Auth", 2)).await;
+    let register = async |app: &TestApp, email: &str| {
+        let person = json!({ "email": email, "password": PASSWORD });
+        app.stranger().post("/auth/register", &person).await.status
+    };
+
+    let statuses = [
+        register(&first, "a@example.org").await,
+        register(&second, "b@example.org").await,
+        register(&first, "c@example.org").await,
+        register(&second, "d@example.org").await,
+    ];
+
+    assert_eq!(statuses, [200, 200, 429, 429]);
+}

@@ -1,0 +1,258 @@
+//! Answers that nobody's authenticator gave, or not here, or not now.
+
+use pia_server_testkit::authenticator::{Draft, PRESENT, VERIFIED, base64, unbase64};
+use pia_server_testkit::credentials::{add_passkey, enrol, passkey_options, sessions};
+
+use super::*;
+
+on_both_databases!(forged_answers_sign_nobody_in, forged_answers_add_no_passkey);
+
+type Forge = fn(&mut Draft);
+
+/// Forgeries of an answer, of either ceremony.
+const DRAFTS: [(&str, Forge); 15] = [
+    ("another origin", |it| it.client_data["origin"] = json!("https://evil.example")),
+    ("another port", |it| it.client_data["origin"] = json!("http://localhost:8081")),
+    ("another scheme", |it| it.client_data["origin"] = json!("https://localhost:8080")),
+    ("a subdomain", |it| it.client_data["origin"] = json!("http://a.localhost:8080")),
+    ("no origin", |it| it.client_data["origin"] = json!("null")),
+    ("a frame", |it| it.client_data["crossOrigin"] = json!(true)),
+    ("a frame's page", |it| it.client_data["topOrigin"] = json!("https://evil.example")),
+    ("another challenge", |it| it.client_data["challenge"] = json!(base64(&[7; 32]))),
+    ("no challenge", |it| it.client_data["challenge"] = json!("")),
+    ("a type of its own", |it| it.client_data["type"] = json!("payment.get")),
+    ("another RP id", |it| "evil.example".clone_into(&mut it.rp_id)),
+    ("no RP id", |it| it.rp_id = String::new()),
+    ("nobody verified", |it| it.flags &= !VERIFIED),
+    ("nobody present", |it| it.flags &= !PRESENT),
+    ("neither", |it| it.flags &= !(PRESENT | VERIFIED)),
+];
+
+type Spoil = fn(&mut Value);
+
+/// Further forgeries of a sign-in's answer.
+const SPOILT: [(&str, Spoil); 12] = [
+    ("a bad signature", |it| flip(&mut it["response"]["signature"], 20)),
+    ("no signature", |it| it["response"]["signature"] = json!("")),
+    ("a long signature", |it| it["response"]["signature"] = json!("A".repeat(40_000))),
+    ("other data", |it| flip(&mut it["response"]["authenticatorData"], 36)),
+    ("cut data", |it| cut(&mut it["response"]["authenticatorData"])),
+    ("no data", |it| it["response"]["authenticatorData"] = json!("")),
+    ("cut client data", |it| cut(&mut it["response"]["clientDataJSON"])),
+    ("deep client data", |it| {
+        it["response"]["clientDataJSON"] = json!(base64("[".repeat(10_000).as_bytes()));
+    }),
+    ("no user", |it| it["response"]["userHandle"] = Value::Null),
+    ("another user", |it| it["response"]["userHandle"] = json!(base64(&[7; 16]))),
+    ("a user that is none", |it| it["response"]["userHandle"] = json!("AAAA")),
+    ("another kind", |it| it["type"] = json!("password")),
+];
+
+fn flip(text: &mut Value, at: usize) {
+    let mut bytes = unbase64(text);
+    bytes[at] ^= 1;
+    *text = json!(base64(&bytes));
+}
+
+fn cut(text: &mut Value) {
+    let bytes = unbase64(text);
+    *text = json!(base64(&bytes[..bytes.len() - 1]));
+}
+
+/// Ada with a passkey, whose clock can be set.
+async fn ada(database: TestDatabase) -> (TestApp, Arc<ManualClock>, Client, Authenticator) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app = setting(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let client = app.sign_up(EMAIL).await;
+    let mut key = Authenticator::new();
+    enrol(&client, &mut key, "Key").await;
+    (app, clock, client, key)
+}
+
+async fn forged_answers_sign_nobody_in(database: TestDatabase) {
+    let (app, _clock, ada, mut key) = ada(database).await;
+    let unknown = sign_in(&app, &mut Authenticator::new()).await;
+    assert_eq!(unknown.refusal(), (401, "invalid_passkey"));
+
+    let as_created: (&str, Forge) =
+        ("created", |it| it.client_data["type"] = json!("webauthn.create"));
+    for (what, forge) in DRAFTS.into_iter().chain([as_created]) {
+        let asked = ask_to_sign_in(&app).await;
+        let forged = key.get_as(&asked["publicKey"], forge);
+        let refused = answer(&app, &asked, &forged).await;
+        assert_eq!((refused.status, &refused.bytes), (401, &unknown.bytes), "{what}");
+    }
+    for (what, spoil) in SPOILT {
+        let asked = ask_to_sign_in(&app).await;
+        let mut forged = key.get(&asked["publicKey"]);
+        spoil(&mut forged);
+        let refused = answer(&app, &asked, &forged).await;
+        assert_eq!((refused.status, &refused.bytes), (401, &unknown.bytes), "{what}");
+    }
+
+    assert_eq!(sessions(&ada).await.len(), 1);
+    assert_eq!(sign_in(&app, &mut key).await.status, 200);
+}
+
+async fn forged_answers_add_no_passkey(database: TestDatabase) {
+    let (app, _clock, ada, _) = ada(database).await;
+
+    let as_got: (&str, Forge) = ("got", |it| it.client_data["type"] = json!("webauthn.get"));
+    let longer: (&str, Forge) = ("a long id", |it| it.id = vec![7; 1024]);
+    let nameless: (&str, Forge) = ("no id", |it| it.id = Vec::new());
+    let bare: (&str, Forge) = ("no passkey in it", |it| it.flags &= !0x40);
+    for (what, forge) in DRAFTS.into_iter().chain([as_got, longer, nameless, bare]) {
+        let asked = passkey_options(&ada).await;
+        let forged = Authenticator::new().create_as(&asked["publicKey"], forge);
+        let refused = add_passkey(&ada, &asked, "Key", &forged).await;
+        assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{what}");
+    }
+
+    assert_eq!(list(&ada).await.len(), 1);
+    let mut key = Authenticator::new();
+    enrol(&ada, &mut key, "Key").await;
+    assert_eq!(sign_in(&app, &mut key).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_cut_anywhere_adds_no_passkey() {
+    let (_app, _clock, ada, _) = ada(TestDatabase::sqlite()).await;
+    let whole = unbase64(&{
+        let asked = passkey_options(&ada).await;
+        Authenticator::new().create(&asked["publicKey"])["response"]["attestationObject"].clone()
+    });
+
+    for length in (0..whole.len()).step_by(5) {
+        let asked = passkey_options(&ada).await;
+        let mut forged = Authenticator::new().create(&asked["publicKey"]);
+        let cut = &unbase64(&forged["response"]["attestationObject"])[..length];
+        forged["response"]["attestationObject"] = json!(base64(cut));
+        let refused = add_passkey(&ada, &asked, "Key", &forged).await;
+        assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{length}");
+    }
+    for garbage in [&b"\xff"[..], &[0x9f; 10_000], &[0x81; 10_000], &[0xbb; 9], &[0x5b; 9]] {
+        let asked = passkey_options(&ada).await;
+        let mut forged = Authenticator::new().create(&asked["publicKey"]);
+        forged["response"]["attestationObject"] = json!(base64(garbage));
+        let refused = add_passkey(&ada, &asked, "Key", &forged).await;
+        assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{garbage:?}");
+    }
+    assert_eq!(list(&ada).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_challenge_takes_one_answer_whatever_comes_of_it() {
+    let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
+
+    let asked = ask_to_sign_in(&app).await;
+    let right = key.get(&asked["publicKey"]);
+    let garbage = answer(&app, &asked, &json!({})).await;
+    let late = answer(&app, &asked, &right).await;
+    let signed = ask_to_sign_in(&app).await;
+    let right = key.get(&signed["publicKey"]);
+    let first = answer(&app, &signed, &right).await;
+    let replayed = answer(&app, &signed, &right).await;
+    let asked = passkey_options(&ada).await;
+    let made = Authenticator::new().create(&asked["publicKey"]);
+    let malformed = add_passkey(&ada, &asked, "Key", &json!({})).await;
+    let too_late = add_passkey(&ada, &asked, "Key", &made).await;
+
+    for refused in [garbage, late, replayed] {
+        assert_eq!(refused.refusal(), (401, "invalid_passkey"));
+    }
+    assert_eq!(first.status, 200);
+    for refused in [malformed, too_late] {
+        assert_eq!(refused.refusal(), (400, "invalid_passkey_response"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_challenge_waits_five_minutes() {
+    let (app, clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
+    let (early, late) = (ask_to_sign_in(&app).await, ask_to_sign_in(&app).await);
+    let (first, second) = (passkey_options(&ada).await, passkey_options(&ada).await);
+
+    clock.advance(Duration::from_secs(299));
+    let credential = key.get(&early["publicKey"]);
+    let in_time = answer(&app, &early, &credential).await;
+    let made = Authenticator::new().create(&first["publicKey"]);
+    let added = add_passkey(&ada, &first, "Key", &made).await;
+    clock.advance(Duration::from_secs(1));
+    let credential = key.get(&late["publicKey"]);
+    let too_late = answer(&app, &late, &credential).await;
+    let made = Authenticator::new().create(&second["publicKey"]);
+    let not_added = add_passkey(&ada, &second, "Key", &made).await;
+
+    assert_eq!((in_time.status, added.status), (200, 200));
+    assert_eq!(too_late.refusal(), (401, "invalid_passkey"));
+    assert_eq!(not_added.refusal(), (400, "invalid_passkey_response"));
+    assert_eq!(not_added.body["errors"][0]["field"], "challengeToken");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_asked_for_one_thing_is_no_answer_to_another() {
+    let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
+    let eve = app.sign_up("eve@example.org").await;
+
+    // Each signs the very challenge whose token it is sent with.
+    let asked = passkey_options(&ada).await;
+    let options = json!({ "challenge": asked["publicKey"]["challenge"], "rpId": "localhost" });
+    let signed = key.get(&options);
+    let by_registration = answer(&app, &asked, &signed).await;
+    let to_sign = ask_to_sign_in(&app).await;
+    let options = json!({
+        "challenge": to_sign["publicKey"]["challenge"],
+        "rp": { "id": "localhost" }, "user": { "id": base64(&key.user) },
+    });
+    let made = Authenticator::new().create(&options);
+    let by_sign_in = add_passkey(&ada, &to_sign, "Key", &made).await;
+    let adas = passkey_options(&ada).await;
+    let made = Authenticator::new().create(&adas["publicKey"]);
+    let by_eve = add_passkey(&eve, &adas, "Key", &made).await;
+
+    assert_eq!(by_registration.refusal(), (401, "invalid_passkey"));
+    assert_eq!(by_sign_in.refusal(), (400, "invalid_passkey_response"));
+    assert_eq!(by_eve.refusal(), (400, "invalid_passkey_response"));
+    assert_eq!((list(&ada).await.len(), list(&eve).await.len()), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_accounts_passkey_signs_nobody_else_in() {
+    let (app, _clock, ada, mut adas) = ada(TestDatabase::sqlite()).await;
+    let eve = app.sign_up("eve@example.org").await;
+    let mut eves = Authenticator::new();
+    enrol(&eve, &mut eves, "Key").await;
+
+    let (user, id) = (adas.user.clone(), adas.id.clone());
+    let asked = ask_to_sign_in(&app).await;
+    let as_ada = eves.get_as(&asked["publicKey"], |it| it.user.clone_from(&user));
+    let by_handle = answer(&app, &asked, &as_ada).await;
+    let asked = ask_to_sign_in(&app).await;
+    let as_her_key = eves.get_as(&asked["publicKey"], |it| it.id.clone_from(&id));
+    let by_id = answer(&app, &asked, &as_her_key).await;
+    let asked = ask_to_sign_in(&app).await;
+    let as_both = eves.get_as(&asked["publicKey"], |it| {
+        it.user.clone_from(&user);
+        it.id.clone_from(&id);
+    });
+    let by_both = answer(&app, &asked, &as_both).await;
+
+    for refused in [by_handle, by_id, by_both] {
+        assert_eq!(refused.refusal(), (401, "invalid_passkey"));
+    }
+    assert_eq!(sign_in(&app, &mut adas).await.body["user"]["email"], EMAIL);
+    assert_eq!(sessions(&eve).await.len(), 1);
+    assert_eq!(outcomes(&ada).await.iter().filter(|it| it.starts_with("wrong")).count(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_who_is_somebody_elses_removes_nothing() {
+    let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
+    let eve = app.sign_up("eve@example.org").await;
+    let id = list(&ada).await[0]["id"].clone();
+
+    let removed = remove(&eve, text(&id)).await;
+
+    assert_eq!(removed.refusal(), (404, "not_found"));
+    assert_eq!(sign_in(&app, &mut key).await.status, 200);
+}

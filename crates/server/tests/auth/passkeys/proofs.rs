@@ -1,0 +1,124 @@
+//! Tests of the proofs that let a passkey be added, and of a passkey as a
+//! proof.
+
+use pia_server_testkit::credentials::{add_passkey, enrol, passkey_options};
+use totp_rs::Totp;
+
+use super::*;
+
+const BEGIN: &str = "/auth/webauthn/register/begin";
+
+/// Ada's authenticator app is on; what it shows, and her recovery codes.
+async fn with_factor(client: &Client, clock: &ManualClock) -> (Totp, Vec<String>) {
+    let begun = client.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
+    let totp = Totp::from_url(text(&begun.body["otpauthUri"])).expect("TOTP");
+    let body = json!({ "code": code(&totp, clock) });
+    let verified = client.post("/auth/mfa/totp/verify", &body).await;
+    assert_eq!(verified.status, 200, "{}", verified.text());
+    let codes = verified.body["recoveryCodes"].as_array().expect("a list").iter();
+    (totp, codes.map(|it| text(it).to_owned()).collect())
+}
+
+fn code(totp: &Totp, clock: &ManualClock) -> String {
+    totp.generate(u64::try_from(clock.now().micros() / 1_000_000).expect("a time")).to_string()
+}
+
+async fn ada() -> (TestApp, Arc<ManualClock>, Client) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let setting = setting(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock));
+    let app = setting.start().await;
+    let client = app.sign_up(EMAIL).await;
+    (app, clock, client)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_password_asks_for_no_passkey_and_is_counted() {
+    let (_app, _clock, ada) = ada().await;
+
+    for _ in 0..10 {
+        let refused = ada.post(BEGIN, &json!({ "password": "a wrong password" })).await;
+        assert_eq!(refused.refusal(), (403, "invalid_proof"));
+    }
+
+    let refused = ada.post(BEGIN, &json!({ "password": PASSWORD })).await;
+    assert_eq!(refused.refusal(), (429, "rate_limited"));
+    assert_eq!(ada.get("/auth/me").await.status, 200, "the session goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn codes_are_proofs_once_each_where_a_factor_is_on() {
+    let (_app, clock, ada) = ada().await;
+    let none_on = ada.post(BEGIN, &json!({ "code": "123456" })).await;
+    let (totp, codes) = with_factor(&ada, &clock).await;
+    clock.advance(Duration::from_secs(30));
+
+    let now = json!({ "code": code(&totp, &clock) });
+    let paper = json!({ "recoveryCode": codes[0] });
+    let mut statuses = Vec::new();
+    for proof in [&now, &now, &paper, &paper] {
+        statuses.push(ada.post(BEGIN, proof).await.status);
+    }
+    let two = ada.post(BEGIN, &json!({ "password": PASSWORD, "code": "1" })).await;
+    let nothing = ada.post(BEGIN, &json!({})).await;
+
+    assert_eq!(none_on.refusal(), (403, "invalid_proof"));
+    assert_eq!(statuses, [200, 403, 200, 403]);
+    assert_eq!(two.refusal(), (400, "validation_failed"));
+    assert_eq!(nothing.refusal(), (400, "validation_failed"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_passkey_counts_as_both_factors() {
+    let (app, clock, ada) = ada().await;
+    with_factor(&ada, &clock).await;
+    let mut key = Authenticator::new();
+    enrol(&ada, &mut key, "Key").await;
+
+    let by_passkey = sign_in(&app, &mut key).await;
+    let by_password = super::super::sign_in(&app.stranger(), EMAIL, PASSWORD).await;
+
+    assert_eq!(by_passkey.status, 200, "{}", by_passkey.text());
+    assert_eq!(by_password.refusal(), (401, "mfa_required"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_ended_elsewhere_adds_no_passkey() {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let at = |it: Setting| it.at(Arc::<ManualClock>::clone(&clock));
+    let app = at(setting(TestDatabase::postgres().await)).start().await;
+    let beside = Setting::beside(&app).with("Server__PublicUrl", ORIGIN);
+    let other = at(beside).start().await;
+    let thief = app.sign_up(EMAIL).await;
+    let there = other.stranger().with_tokens(&json!({ "accessToken": thief.access }));
+    let asked = passkey_options(&there).await;
+    let made = Authenticator::new().create(&asked["publicKey"]);
+
+    let ada = another_session(&app.stranger(), EMAIL).await;
+    let ended = ada.post("/auth/sessions/revoke-others", &json!({})).await;
+    let remembered = there.get("/auth/me").await;
+    let added = add_passkey(&there, &asked, "Key", &made).await;
+
+    assert_eq!((ended.status, remembered.status), (200, 200), "the other has not heard yet");
+    assert_eq!(added.refusal(), (401, "unauthorized"));
+    assert!(list(&ada).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn passkeys_go_on_when_the_licence_has_ended() {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let terms = pia_policy::Terms {
+        expires_at: Some(clock.now() + Duration::from_mins(2)),
+        ..pia_server_testkit::harness::terms()
+    };
+    let setting = setting(TestDatabase::sqlite()).licensed(Some(terms));
+    let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let ada = app.sign_up(EMAIL).await;
+    clock.advance(Duration::from_mins(3));
+
+    let mut key = Authenticator::new();
+    let id = enrol(&ada, &mut key, "Key").await;
+    let signed_in = sign_in(&app, &mut key).await;
+    let removed = remove(&ada, &id).await;
+
+    assert_eq!((signed_in.status, removed.status), (200, 200));
+}

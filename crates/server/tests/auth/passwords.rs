@@ -1,0 +1,342 @@
+//! Forgotten passwords, and choosing another one.
+
+mod changing;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::join_all;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::client::{Answer, keys};
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::letters::{letters_to, link_to, names_to, open, target, token};
+use pia_server_testkit::on_both_databases;
+use pia_storage::schema::{accounts, mailed_tokens};
+use pia_storage::{DbError, on_conn};
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+use super::{another_session, faults, refresh, sign_in, spent};
+
+const ADA: &str = "ada@example.org";
+const NEW: &str = "a perfectly fine passphrase";
+
+on_both_databases!(
+    a_forgotten_password_is_replaced_with_a_letter,
+    of_many_who_use_one_letter_at_once_one_chooses_the_password,
+    whoever_asks_gets_the_same_answer,
+    a_letter_is_good_on_every_instance,
+    no_token_is_kept_in_plain,
+);
+
+async fn with_mail(database: TestDatabase) -> TestApp {
+    Setting::on(database).with_mail().start().await
+}
+
+/// A server where Ada has just asked for a letter, and her token.
+async fn asked(database: TestDatabase) -> (TestApp, String) {
+    let app = with_mail(database).await;
+    app.sign_up(ADA).await;
+    let token = ask(&app).await;
+    (app, token)
+}
+
+/// Asks for a letter to Ada and opens it.
+async fn ask(app: &TestApp) -> String {
+    let answer = forgot(app, ADA).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    token(&link_to(app, ADA).await).to_owned()
+}
+
+async fn forgot(app: &TestApp, email: &str) -> Answer {
+    app.stranger().post("/auth/forgot-password", &json!({ "email": email })).await
+}
+
+async fn reset(app: &TestApp, email: &str, token: &str, password: &str) -> Answer {
+    let body = json!({ "token": token, "email": email, "newPassword": password });
+    app.stranger().post("/auth/reset-password", &body).await
+}
+
+/// Takes everybody's password away, as if they were vouched for elsewhere.
+async fn without_passwords(app: &TestApp) {
+    let update = diesel::update(accounts::table).set(accounts::password_hash.eq(None::<String>));
+    let db = open(app);
+    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    assert!(done.expect("accounts") > 0);
+}
+
+async fn a_forgotten_password_is_replaced_with_a_letter(database: TestDatabase) {
+    let app = with_mail(database).await;
+    let ada = app.sign_up(ADA).await;
+    let other = another_session(&app.stranger(), ADA).await;
+    assert_eq!(other.get("/auth/me").await.status, 200);
+
+    let asked = forgot(&app, " Ada@Example.org").await;
+    let link = link_to(&app, ADA).await;
+    let done = reset(&app, "ADA@example.org ", token(&link), NEW).await;
+    let again = reset(&app, ADA, token(&link), "yet another passphrase").await;
+
+    assert_eq!((asked.status, keys(&asked.body)), (200, vec!["message", "success"]));
+    assert!(target(&app, &link).starts_with("/auth/reset-password.html?email=ada%40example%2Eorg"));
+    assert_eq!((done.status, &done.body), (200, &json!({ "success": true })));
+    assert_eq!(again.refusal(), (400, "invalid_reset_token"));
+    for session in [&ada, &other] {
+        assert_eq!(session.get("/auth/me").await.refusal(), (401, "unauthorized"));
+        let refused = refresh(&app.stranger(), spent(session)).await;
+        assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
+    }
+    let old = sign_in(&app.stranger(), ADA, PASSWORD).await;
+    assert_eq!(old.refusal(), (401, "invalid_credentials"));
+    let new = sign_in(&app.stranger(), ADA, NEW).await;
+    let me = app.stranger().with_tokens(&new.body).get("/auth/me").await;
+    assert_eq!(me.body["emailVerified"], true, "the letter was read");
+    assert_eq!(names_to(&app, ADA).await, ["password-reset", "password-changed"]);
+}
+
+async fn of_many_who_use_one_letter_at_once_one_chooses_the_password(database: TestDatabase) {
+    let (app, token) = asked(database).await;
+    let passwords: Vec<_> = (0..24).map(|it| format!("a perfectly fine passphrase {it}")).collect();
+
+    let answers = join_all(passwords.iter().map(|it| reset(&app, ADA, &token, it))).await;
+
+    let chosen: Vec<_> = answers.iter().zip(&passwords).filter(|it| it.0.status == 200).collect();
+    let refused = answers.iter().filter(|it| it.error() == "invalid_reset_token").count();
+    assert_eq!((chosen.len(), refused), (1, 23));
+    assert_eq!(sign_in(&app.stranger(), ADA, chosen[0].1).await.status, 200);
+}
+
+async fn whoever_asks_gets_the_same_answer(database: TestDatabase) {
+    let app = with_mail(database).await;
+    app.sign_up(ADA).await;
+
+    let known = forgot(&app, ADA).await;
+    let unknown = forgot(&app, "bob@example.org").await;
+    let impossible = forgot(&app, "no\u{0} address").await;
+    let long = forgot(&app, &format!("{}@example.org", "x".repeat(100_000))).await;
+    without_passwords(&app).await;
+    let vouched = forgot(&app, ADA).await;
+
+    assert_eq!(known.status, 200, "{}", known.text());
+    for other in [unknown, impossible, long, vouched] {
+        assert_eq!((other.status, other.text()), (200, known.text()));
+    }
+    assert_eq!(names_to(&app, ADA).await, ["password-reset"]);
+    assert!(letters_to(&app, "bob@example.org").await.is_empty());
+}
+
+async fn a_letter_is_good_on_every_instance(database: TestDatabase) {
+    let (app, token) = asked(database).await;
+    let other = Setting::beside(&app).with_mail().start().await;
+
+    let done = reset(&other, ADA, &token, NEW).await;
+    let again = reset(&app, ADA, &token, "yet another passphrase").await;
+
+    assert_eq!(done.status, 200, "{}", done.text());
+    assert_eq!(again.refusal(), (400, "invalid_reset_token"));
+    assert_eq!(sign_in(&app.stranger(), ADA, NEW).await.status, 200);
+}
+
+async fn no_token_is_kept_in_plain(database: TestDatabase) {
+    let (app, token) = asked(database).await;
+    let hashes = mailed_tokens::table.select(mailed_tokens::hash);
+    let db = open(&app);
+
+    let found: Result<Vec<Vec<u8>>, DbError> =
+        on_conn!(db.reader(), |conn| hashes.load(conn).await?);
+    let mut dump = found.expect("rows").concat();
+    assert_eq!(dump.len(), 32);
+    // Of SQLite also every page and the log, whatever is or was in them.
+    for path in app.database_files() {
+        dump.extend(std::fs::read(path).expect("a file"));
+    }
+
+    assert!(!dump.windows(token.len()).any(|it| it == token.as_bytes()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn links_lead_to_the_server_whatever_the_request_says_of_it() {
+    let app = with_mail(TestDatabase::sqlite()).await;
+    app.sign_up(ADA).await;
+    let body = json!({ "email": ADA }).to_string();
+    let headers = [
+        ("x-forwarded-host", "evil.example"),
+        ("forwarded", "host=evil.example"),
+        ("x-forwarded-proto", "gopher"),
+    ];
+
+    app.stranger().send("POST", "/auth/forgot-password", &headers, body.as_bytes()).await;
+
+    let link = link_to(&app, ADA).await;
+    assert!(link.starts_with(app.config.latest().server.public_url.as_str()), "{link}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_wrong_half_is_refused_alike() {
+    let (app, token) = asked(TestDatabase::sqlite()).await;
+    app.sign_up("eve@example.org").await;
+    let refused = reset(&app, ADA, "nonsense", NEW).await;
+    let long = "A".repeat(5000);
+
+    for (email, token) in [
+        ("eve@example.org", &*token),
+        ("nobody@example.org", &*token),
+        ("", &*token),
+        ("no address", &*token),
+        ("ada@example.org\u{0}", &*token),
+        (ADA, ""),
+        (ADA, "\u{0}ÄÖÜ"),
+        (ADA, &*"A".repeat(43)),
+        (ADA, &*token.to_lowercase()),
+        (ADA, &*format!("{token} ")),
+        (ADA, &*long),
+        (&*long, &*token),
+    ] {
+        let answer = reset(&app, email, token, NEW).await;
+
+        assert_eq!(answer.refusal(), (400, "invalid_reset_token"), "{email:.40} {token:.50}");
+        assert_eq!(answer.bytes, refused.bytes, "{email:.40} {token:.50}");
+    }
+    assert_eq!(reset(&app, ADA, &token, NEW).await.status, 200);
+    assert_eq!(reset(&app, ADA, &token, NEW).await.bytes, refused.bytes);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_letter_is_good_for_an_hour() {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let setting = Setting::on(TestDatabase::sqlite()).with_mail();
+    let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
+    app.sign_up(ADA).await;
+    let first = ask(&app).await;
+
+    clock.advance(Duration::from_hours(1));
+    let late = reset(&app, ADA, &first, NEW).await;
+    let second = ask(&app).await;
+    clock.advance(Duration::from_secs(3599));
+    let in_time = reset(&app, ADA, &second, NEW).await;
+
+    assert_eq!(late.refusal(), (400, "invalid_reset_token"));
+    assert_eq!(in_time.status, 200, "{}", in_time.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_weak_password_is_told_and_leaves_the_letter_good() {
+    let (app, token) = asked(TestDatabase::sqlite()).await;
+
+    for (password, code) in [
+        ("", "required"),
+        ("short", "too_short"),
+        ("password123", "common"),
+        (ADA, "personal"),
+        (&*"x".repeat(129), "too_long"),
+    ] {
+        let answer = reset(&app, ADA, &token, password).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{code}");
+        assert_eq!(faults(&answer), [("newPassword", code)]);
+    }
+    assert_eq!(reset(&app, ADA, &token, NEW).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_three_letters_of_an_hour_are_good_and_there_are_no_more() {
+    let (app, first) = asked(TestDatabase::sqlite()).await;
+    for _ in 0..4 {
+        assert_eq!(forgot(&app, ADA).await.status, 200);
+    }
+
+    assert_eq!(names_to(&app, ADA).await, ["password-reset"; 3]);
+    let last = link_to(&app, ADA).await;
+    assert_eq!(reset(&app, ADA, &first, NEW).await.status, 200);
+    let refused = reset(&app, ADA, token(&last), NEW).await;
+    assert_eq!(refused.refusal(), (400, "invalid_reset_token"), "the others went with the first");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_missing_or_no_text_is_told_by_its_field() {
+    let (app, token) = asked(TestDatabase::sqlite()).await;
+    let whole = json!({ "token": token, "email": ADA, "newPassword": NEW });
+
+    for field in ["token", "email", "newPassword"] {
+        for (value, code) in [
+            (Value::Null, "required"),
+            (json!(5), "invalid"),
+            (json!(["x"]), "invalid"),
+            (json!({}), "invalid"),
+            (json!(true), "invalid"),
+        ] {
+            let mut body = whole.clone();
+            body[field] = value;
+            let answer = app.stranger().post("/auth/reset-password", &body).await;
+
+            assert_eq!(answer.refusal(), (400, "validation_failed"), "{field} {code}");
+            assert_eq!(faults(&answer), [(field, code)]);
+        }
+    }
+    let nothing = app.stranger().post("/auth/reset-password", &json!({})).await;
+    let all = [("token", "required"), ("email", "required"), ("newPassword", "required")];
+    assert_eq!(faults(&nothing), all);
+    assert_eq!(app.stranger().post("/auth/reset-password", &whole).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_are_guessed_within_the_budget_of_the_address() {
+    let setting = Setting::on(TestDatabase::sqlite()).with_mail().with("RateLimits__Auth", 3);
+    let app = setting.start().await;
+
+    let mut statuses = Vec::new();
+    for _ in 0..4 {
+        statuses.push(reset(&app, ADA, &"A".repeat(43), NEW).await.status);
+    }
+
+    assert_eq!(statuses, [400, 400, 400, 429]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reset_leaves_the_second_factor_on() {
+    let (app, token) = asked(TestDatabase::sqlite()).await;
+    let ada = another_session(&app.stranger(), ADA).await;
+    let begun = ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
+    let uri = begun.body["otpauthUri"].as_str().expect("a URI");
+    let totp = totp_rs::Totp::from_url(uri).expect("TOTP");
+    let now = u64::try_from(SystemClock.now().micros() / 1_000_000).expect("a time");
+    let code = json!({ "code": totp.generate(now).to_string() });
+    assert_eq!(ada.post("/auth/mfa/totp/verify", &code).await.status, 200);
+
+    assert_eq!(reset(&app, ADA, &token, NEW).await.status, 200);
+
+    let envelope = sign_in(&app.stranger(), ADA, NEW).await;
+    assert_eq!(envelope.refusal(), (401, "mfa_required"));
+}
+
+/// Each address is asked for once, since few letters an hour go to one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_is_answered_as_soon_as_the_owner_of_an_account() {
+    const ROUNDS: usize = 41;
+    let app = with_mail(TestDatabase::sqlite()).await;
+    for round in 0..ROUNDS {
+        let person = json!({ "email": format!("{round}@known.example"), "password": PASSWORD });
+        assert_eq!(app.stranger().post("/auth/register", &person).await.status, 200);
+    }
+    let time = async |email: String| {
+        let started = Instant::now();
+        assert_eq!(forgot(&app, &email).await.status, 200);
+        started.elapsed()
+    };
+
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        known.push(time(format!("{round}@known.example")).await);
+        unknown.push(time(format!("{round}@other.example")).await);
+    }
+
+    let (known, unknown) = (median(known), median(unknown));
+    assert!(known < unknown * 2 && unknown < known * 2, "{known:?} and {unknown:?}");
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}

@@ -1,0 +1,157 @@
+//! Choosing another password while one knows the one before.
+
+use pia_server_testkit::client::Client;
+use pia_server_testkit::credentials::script;
+
+use super::*;
+
+on_both_databases!(
+    a_change_ends_the_other_sessions_and_is_told,
+    a_change_tells_what_else_opens_the_account_and_revokes_it_on_demand,
+);
+
+const PATH: &str = "/auth/password";
+
+fn change(current: &str, new: &str) -> Value {
+    json!({ "currentPassword": current, "newPassword": new })
+}
+
+async fn signed_up(database: TestDatabase) -> (TestApp, Client) {
+    let app = with_mail(database).await;
+    let ada = app.sign_up(ADA).await;
+    (app, ada)
+}
+
+async fn a_change_ends_the_other_sessions_and_is_told(database: TestDatabase) {
+    let (app, ada) = signed_up(database).await;
+    let other = another_session(&app.stranger(), ADA).await;
+    assert_eq!(other.get("/auth/me").await.status, 200);
+
+    let done = ada.post(PATH, &change(PASSWORD, NEW)).await;
+
+    let nothing_else = json!({ "success": true, "appPasswords": 0, "apiKeys": 0 });
+    assert_eq!((done.status, &done.body), (200, &nothing_else));
+    assert_eq!(ada.get("/auth/me").await.status, 200, "the session goes on");
+    assert_eq!(other.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    let refused = refresh(&app.stranger(), spent(&other)).await;
+    assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
+    let old = sign_in(&app.stranger(), ADA, PASSWORD).await;
+    assert_eq!(old.refusal(), (401, "invalid_credentials"));
+    assert_eq!(sign_in(&app.stranger(), ADA, NEW).await.status, 200);
+    assert_eq!(names_to(&app, ADA).await, ["password-changed"]);
+}
+
+async fn a_change_tells_what_else_opens_the_account_and_revokes_it_on_demand(
+    database: TestDatabase,
+) {
+    let (app, ada) = signed_up(database).await;
+    let wish = json!({ "name": "calendar", "password": PASSWORD });
+    let app_password = ada.post("/auth/app-passwords", &wish).await.body["appPassword"].clone();
+    let app_password = app_password.as_str().expect("an app password");
+    let script = script(&app, &ada).await;
+
+    let told = ada.post(PATH, &change(PASSWORD, NEW)).await;
+    assert_eq!(told.body, json!({ "success": true, "appPasswords": 1, "apiKeys": 1 }));
+    assert_eq!(sign_in(&app.stranger(), ADA, app_password).await.status, 200);
+    assert_eq!(script.get("/api/ai/templates").await.status, 200);
+
+    let body = json!({ "currentPassword": NEW, "newPassword": PASSWORD, "revokeAppAccess": true });
+    let revoked = ada.post(PATH, &body).await;
+    assert_eq!(revoked.body, json!({ "success": true, "appPasswords": 0, "apiKeys": 0 }));
+    let refused = sign_in(&app.stranger(), ADA, app_password).await;
+    assert_eq!(refused.refusal(), (401, "invalid_credentials"));
+    assert_eq!(script.get("/api/ai/templates").await.status, 401);
+    let letters = letters_to(&app, ADA).await;
+    let told = letters.iter().filter(|it| it.letter == "password-changed");
+    let keys: Vec<_> = told.map(|it| it.fields["apiKeys"].clone()).collect();
+    assert_eq!(keys, ["1", "0"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_puts_letters_out_that_were_asked_for_before() {
+    let (app, ada) = signed_up(TestDatabase::sqlite()).await;
+    let token = ask(&app).await;
+
+    assert_eq!(ada.post(PATH, &change(PASSWORD, NEW)).await.status, 200);
+
+    let refused = reset(&app, ADA, &token, "yet another passphrase").await;
+    assert_eq!(refused.refusal(), (400, "invalid_reset_token"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_password_changes_nothing_and_is_counted() {
+    let (app, ada) = signed_up(TestDatabase::sqlite()).await;
+
+    for wrong in ["a wrong password", "", &"x".repeat(100_000)].into_iter().cycle().take(10) {
+        let refused = ada.post(PATH, &change(wrong, NEW)).await;
+        assert_eq!(refused.refusal(), (403, "invalid_proof"), "{wrong:.20}");
+    }
+    let waiting = ada.post(PATH, &change(PASSWORD, NEW)).await;
+
+    assert_eq!(waiting.refusal(), (429, "rate_limited"));
+    assert_eq!(ada.get("/auth/me").await.status, 200);
+    assert_eq!(sign_in(&app.stranger(), ADA, PASSWORD).await.status, 200);
+    assert!(names_to(&app, ADA).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_password_that_is_not_taken_is_told_by_its_field() {
+    let (_app, ada) = signed_up(TestDatabase::sqlite()).await;
+
+    for (new, code) in [
+        ("", "required"),
+        ("short", "too_short"),
+        ("password123", "common"),
+        (ADA, "personal"),
+        (PASSWORD, "unchanged"),
+        (&*"x".repeat(129), "too_long"),
+    ] {
+        let answer = ada.post(PATH, &change(PASSWORD, new)).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{code}");
+        assert_eq!(faults(&answer), [("newPassword", code)]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_missing_or_no_text_of_a_change_is_told_by_its_field() {
+    let (_app, ada) = signed_up(TestDatabase::sqlite()).await;
+
+    for field in ["currentPassword", "newPassword"] {
+        for (value, code) in
+            [(Value::Null, "required"), (json!(5), "invalid"), (json!([NEW]), "invalid")]
+        {
+            let mut body = change(PASSWORD, NEW);
+            body[field] = value;
+            let answer = ada.post(PATH, &body).await;
+
+            assert_eq!(answer.refusal(), (400, "validation_failed"), "{field} {code}");
+            assert_eq!(faults(&answer), [(field, code)]);
+        }
+    }
+    let nothing = ada.post(PATH, &json!({})).await;
+    assert_eq!(faults(&nothing), [("currentPassword", "required"), ("newPassword", "required")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_changes_at_once_one_is_made() {
+    let (app, ada) = signed_up(TestDatabase::postgres().await).await;
+    let passwords: Vec<_> = (0..8).map(|it| format!("a perfectly fine passphrase {it}")).collect();
+
+    let bodies: Vec<_> = passwords.iter().map(|it| change(PASSWORD, it)).collect();
+    let answers = join_all(bodies.iter().map(|it| ada.post(PATH, it))).await;
+
+    let chosen: Vec<_> = answers.iter().zip(&passwords).filter(|it| it.0.status == 200).collect();
+    assert_eq!(chosen.len(), 1);
+    assert_eq!(sign_in(&app.stranger(), ADA, chosen[0].1).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_vouched_for_elsewhere_has_no_password_to_change() {
+    let (app, ada) = signed_up(TestDatabase::sqlite()).await;
+    without_passwords(&app).await;
+
+    let refused = ada.post(PATH, &change(PASSWORD, NEW)).await;
+
+    assert_eq!(refused.refusal(), (409, "no_password"));
+}

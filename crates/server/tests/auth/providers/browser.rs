@@ -1,0 +1,71 @@
+//! A browser: it keeps cookies and goes where it is sent.
+
+use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::harness::TestApp;
+
+/// A browser at one host, which is the server's own unless said otherwise.
+pub(super) struct Browser {
+    client: Client,
+    cookies: Vec<(String, String)>,
+    host: String,
+    accept: &'static str,
+}
+
+impl Browser {
+    pub(super) fn of(app: &TestApp) -> Self {
+        Self::at(app.stranger())
+    }
+
+    pub(super) fn at(client: Client) -> Self {
+        Self {
+            client,
+            cookies: Vec::new(),
+            host: "pia.example".to_owned(),
+            accept: "text/html,*/*;q=0.8",
+        }
+    }
+
+    /// A program that shows no pages.
+    pub(super) fn without_pages(app: &TestApp) -> Self {
+        Self { accept: "*/*", ..Self::of(app) }
+    }
+
+    /// Opens a page, and keeps the cookies that come with it.
+    pub(super) async fn get(&mut self, path: &str) -> Answer {
+        self.send("GET", path).await
+    }
+
+    pub(super) async fn send(&mut self, method: &str, path: &str) -> Answer {
+        let cookies: Vec<_> =
+            self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let cookies = cookies.join("; ");
+        let headers =
+            [("accept", self.accept), ("cookie", cookies.as_str()), ("host", self.host.as_str())];
+        let answer = self.client.send(method, path, &headers, b"").await;
+        for (_, set) in answer.headers.iter().filter(|(name, _)| name == "set-cookie") {
+            let pair = set.split(';').next().unwrap_or_default();
+            let (name, value) = pair.split_once('=').expect("a cookie");
+            self.cookies.retain(|(it, _)| it != name);
+            if !value.is_empty() {
+                self.cookies.push((name.to_owned(), value.to_owned()));
+            }
+        }
+        answer
+    }
+
+    pub(super) fn cookie(&self, name: &str) -> Option<&str> {
+        self.cookies.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns the URL at another host.
+    pub(super) fn host(self, host: &str) -> Self {
+        Self { host: host.to_owned(), ..self }
+    }
+
+    /// Puts another value in a cookie's place, or takes it away.
+    pub(super) fn with(mut self, name: &str, value: Option<&str>) -> Self {
+        self.cookies.retain(|(it, _)| it != name);
+        self.cookies.extend(value.map(|it| (name.to_owned(), it.to_owned())));
+        self
+    }
+}

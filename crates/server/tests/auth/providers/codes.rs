@@ -1,0 +1,216 @@
+//! One-time codes: for two minutes, for who began, and once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::future::join_all;
+use pia_kernel::{Clock, SystemClock};
+use pia_server_testkit::client::Answer;
+use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use ring::digest;
+use serde_json::{Value, json};
+
+use super::fake::Fake;
+use super::{
+    PROGRAM, STATE, VERIFIER, browse, code_told, knowing, login, redeem, through, with_fake,
+};
+use crate::{refresh, spent};
+
+on_both_databases!(
+    a_code_is_burned_by_any_try_that_fails,
+    a_code_is_burned_by_a_body_that_is_no_request,
+    a_code_that_is_shown_again_takes_back_what_it_gave,
+    a_code_is_good_for_two_minutes,
+    of_two_codes_each_is_good_with_its_own_verifier_alone,
+    of_many_that_show_a_code_at_once_nobody_stays_signed_in,
+    a_code_is_good_at_another_instance,
+);
+
+/// The one answer to whatever is wrong, byte for byte.
+fn refused(answer: &Answer) -> &[u8] {
+    assert_eq!(answer.refusal(), (400, "invalid_grant"));
+    &answer.bytes
+}
+
+async fn a_code_is_burned_by_any_try_that_fails(database: TestDatabase) {
+    let (fake, app) = with_fake(database).await;
+    let stranger = app.stranger();
+    let unknown = redeem(&stranger, &"x".repeat(43), VERIFIER).await;
+    let another = VERIFIER.replace('d', "e");
+
+    for wrong in [
+        json!({ "codeVerifier": another }),
+        json!({ "codeVerifier": VERIFIER.to_lowercase() }),
+        json!({ "codeVerifier": format!("{VERIFIER}=") }),
+        json!({ "codeVerifier": "" }),
+        json!({ "codeVerifier": "v".repeat(200_000) }),
+        json!({ "codeVerifier": "\u{0}\n" }),
+        json!({ "codeVerifier": null }),
+        json!({ "codeVerifier": 5 }),
+        json!({ "codeVerifier": [VERIFIER] }),
+        json!({ "codeVerifier": {} }),
+        json!({ "codeVerifier": true }),
+        json!({}),
+    ] {
+        let code = code_told(&through(&app, &fake).await);
+        let mut body = wrong.clone();
+        body["code"] = json!(code);
+
+        let first = stranger.post("/auth/token", &body).await;
+        let second = redeem(&stranger, &code, VERIFIER).await;
+
+        assert_eq!(refused(&first), refused(&unknown), "{wrong:.80}");
+        assert_eq!(refused(&second), refused(&unknown), "{wrong:.80}");
+    }
+}
+
+async fn a_code_is_burned_by_a_body_that_is_no_request(database: TestDatabase) {
+    let (fake, app) = with_fake(database).await;
+    let stranger = app.stranger();
+    let json = [("content-type", "application/json")];
+
+    for odd in [
+        format!(r#"{{"code":"CODE","code":"x","codeVerifier":"{VERIFIER}"}}"#),
+        format!(r#"{{"code":"x","code":"CODE","codeVerifier":"{VERIFIER}"}}"#),
+        format!(r#"{{"code":"CODE","codeVerifier":"{VERIFIER}","codeVerifier":"x"}}"#),
+        format!(r#"{{"code":"CODE","codeVerifier":"{VERIFIER}""#),
+        format!(r#"{{"code":"CODE","codeVerifier":"{VERIFIER}"}} and more"#),
+        format!(r#"{{"code":"CODE","CodeVerifier":"{VERIFIER}"}}"#),
+    ] {
+        let code = code_told(&through(&app, &fake).await);
+        let body = odd.replace("CODE", &code);
+
+        let first = stranger.send("POST", "/auth/token", &json, body.as_bytes()).await;
+        let second = redeem(&stranger, &code, VERIFIER).await;
+
+        assert_eq!(refused(&first), refused(&second), "{odd}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_a_code_is_refused_like_one_that_is_not_good() {
+    let (_fake, app) = with_fake(TestDatabase::sqlite()).await;
+    let refusal = redeem(&app.stranger(), &"x".repeat(43), VERIFIER).await;
+
+    for code in [json!(""), Value::Null, json!("a'b"), json!("ü\0"), json!("x".repeat(100_000))] {
+        let body = json!({ "code": code, "codeVerifier": VERIFIER });
+        let answer = app.stranger().post("/auth/token", &body).await;
+        assert_eq!(refused(&answer), refused(&refusal), "{body:.80}");
+    }
+    for other in
+        [json!({ "code": 5, "codeVerifier": VERIFIER }), json!({ "code": ["x"] }), json!([])]
+    {
+        let answer = app.stranger().post("/auth/token", &other).await;
+        assert_eq!(refused(&answer), refused(&refusal), "{other}");
+    }
+}
+
+async fn a_code_that_is_shown_again_takes_back_what_it_gave(database: TestDatabase) {
+    let (fake, app) = with_fake(database).await;
+    let code = code_told(&through(&app, &fake).await);
+    let envelope = redeem(&app.stranger(), &code, VERIFIER).await;
+    let ada = app.stranger().with_tokens(&envelope.body);
+    let bystander = super::signed_in(&app, &fake).await;
+    assert_eq!(ada.get("/auth/me").await.status, 200);
+
+    let again = redeem(&app.stranger(), &code, VERIFIER).await;
+
+    refused(&again);
+    assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    let over = refresh(&app.stranger(), spent(&ada)).await;
+    assert_eq!(over.refusal(), (401, "invalid_refresh_token"));
+    assert_eq!(bystander.get("/auth/me").await.status, 200);
+    refused(&redeem(&app.stranger(), &code, VERIFIER).await);
+}
+
+/// A code for whoever knows this verifier.
+async fn code_for(app: &TestApp, fake: &Fake, verifier: &str) -> String {
+    let challenge = digest::digest(&digest::SHA256, verifier.as_bytes());
+    let challenge = URL_SAFE_NO_PAD.encode(challenge);
+    let start = login(&[
+        ("provider", "oidc"),
+        ("redirect_uri", PROGRAM),
+        ("code_challenge", &challenge),
+        ("state", STATE),
+    ]);
+    code_told(&browse(app, fake, &start).await)
+}
+
+async fn of_two_codes_each_is_good_with_its_own_verifier_alone(database: TestDatabase) {
+    let (fake, app) = with_fake(database).await;
+    let (stranger, other) = (app.stranger(), "another-verifier-of-forty-three-letters-0001");
+    let verifiers = [VERIFIER, other];
+
+    for (row, own) in verifiers.into_iter().enumerate() {
+        for (column, shown) in verifiers.into_iter().enumerate() {
+            let codes = [code_for(&app, &fake, VERIFIER).await, code_for(&app, &fake, other).await];
+            let beside = 1 - row;
+
+            let first = redeem(&stranger, &codes[row], shown).await;
+
+            if row == column {
+                assert_eq!(first.status, 200, "{}", first.text());
+            } else {
+                refused(&first);
+                refused(&redeem(&stranger, &codes[row], own).await);
+            }
+            let untouched = redeem(&stranger, &codes[beside], verifiers[beside]).await;
+            assert_eq!(untouched.status, 200, "{row} {column}: {}", untouched.text());
+        }
+    }
+}
+
+async fn a_code_is_good_for_two_minutes(database: TestDatabase) {
+    let fake = Fake::start().await;
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app = knowing(database, &fake.issuer).at(Arc::clone(&clock) as _).start().await;
+    fake.claim("exp", (super::fake::now() + 3600).into());
+
+    let code = code_told(&through(&app, &fake).await);
+    clock.advance(Duration::from_secs(119));
+    let in_time = redeem(&app.stranger(), &code, VERIFIER).await;
+    let code = code_told(&through(&app, &fake).await);
+    clock.advance(Duration::from_mins(2));
+    let late = redeem(&app.stranger(), &code, VERIFIER).await;
+
+    assert_eq!(in_time.status, 200, "{}", in_time.text());
+    refused(&late);
+}
+
+async fn of_many_that_show_a_code_at_once_nobody_stays_signed_in(database: TestDatabase) {
+    let (fake, app) = with_fake(database).await;
+    let code = code_told(&through(&app, &fake).await);
+
+    let stranger = app.stranger();
+    let answers = join_all((0..32).map(|_| redeem(&stranger, &code, VERIFIER))).await;
+
+    let given: Vec<_> = answers.iter().filter(|it| it.status == 200).collect();
+    assert!(given.len() <= 1, "{}", given.len());
+    for envelope in given {
+        let client = app.stranger().with_tokens(&envelope.body);
+        let over = refresh(&app.stranger(), spent(&client)).await;
+        assert_eq!(over.refusal(), (401, "invalid_refresh_token"));
+    }
+    let bystander = super::signed_in(&app, &fake).await;
+    assert_eq!(pia_server_testkit::credentials::sessions(&bystander).await.len(), 1);
+}
+
+async fn a_code_is_good_at_another_instance(database: TestDatabase) {
+    let (fake, app) = with_fake(database).await;
+    let other = Setting::beside(&app).start().await;
+    let code = code_told(&through(&app, &fake).await);
+
+    let there = redeem(&other.stranger(), &code, VERIFIER).await;
+    let here = redeem(&app.stranger(), &code, VERIFIER).await;
+
+    assert_eq!(there.status, 200, "{}", there.text());
+    refused(&here);
+    let ada = other.stranger().with_tokens(&there.body);
+    let over = refresh(&app.stranger(), spent(&ada)).await;
+    assert_eq!(over.refusal(), (401, "invalid_refresh_token"));
+}

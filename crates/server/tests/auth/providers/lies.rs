@@ -1,0 +1,225 @@
+//! Providers' tokens that must not be believed, and some that must.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{Clock, SystemClock};
+use pia_server_testkit::client::Answer;
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+use super::browser::Browser;
+use super::fake::{Fake, key, now};
+use super::{code_told, error_told, knowing, through, with_fake};
+
+/// Signs in with a token with these claims, header and nonce.
+async fn with(claims: Value, header: Value, nonce: Option<Value>) -> Answer {
+    let (fake, app) = with_fake(TestDatabase::sqlite()).await;
+    for (name, value) in claims.as_object().expect("claims") {
+        fake.claim(name, value.clone());
+    }
+    let mut changed = fake.script().header.clone();
+    changed.as_object_mut().expect("a header").extend(header.as_object().expect("more").clone());
+    {
+        let mut script = fake.script();
+        (script.header, script.nonce) = (changed, nonce);
+    }
+    through(&app, &fake).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_not_for_us_or_not_of_now_is_not_believed() {
+    for claims in [
+        json!({ "iss": "http://127.0.0.1:1" }),
+        json!({ "iss": "https://accounts.google.com" }),
+        json!({ "iss": null }),
+        json!({ "aud": "somebody-else" }),
+        json!({ "aud": ["pia", "somebody-else"] }),
+        json!({ "aud": [] }),
+        json!({ "aud": null }),
+        json!({ "azp": "somebody-else" }),
+        json!({ "exp": now() - 61 }),
+        json!({ "exp": null }),
+        json!({ "exp": "tomorrow" }),
+        json!({ "nbf": now() + 120 }),
+        json!({ "nbf": "tomorrow" }),
+        json!({ "iat": now() + 120 }),
+        json!({ "iat": null }),
+        json!({ "sub": "" }),
+        json!({ "sub": "s".repeat(256) }),
+        json!({ "sub": null }),
+        json!({ "sub": 5 }),
+    ] {
+        let arrived = with(claims.clone(), json!({}), None).await;
+        assert_eq!(error_told(&arrived), "provider_error", "{claims}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_of_another_sign_in_is_not_believed() {
+    for nonce in [json!("another"), json!(""), json!("n".repeat(43)), Value::Null] {
+        let arrived = with(json!({}), json!({}), Some(nonce.clone())).await;
+        assert_eq!(error_told(&arrived), "provider_error", "{nonce}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_its_provider_did_not_sign_is_not_believed() {
+    for header in [
+        json!({ "alg": "none" }),
+        json!({ "alg": "HS256" }),
+        json!({ "alg": "RS256" }),
+        json!({ "alg": "ES384" }),
+        json!({ "alg": "EdDSA" }),
+        json!({ "alg": "nonsense" }),
+        json!({ "kid": "unknown" }),
+        json!({ "crit": ["exp"] }),
+        json!({ "typ": "at+jwt" }),
+    ] {
+        let arrived = with(json!({}), header.clone(), None).await;
+        assert_eq!(error_told(&arrived), "provider_error", "{header}");
+    }
+    let (fake, app) = with_fake(TestDatabase::sqlite()).await;
+    {
+        // Signed by a key that says it is the published one.
+        let mut script = fake.script();
+        script.keys.push(("forged".to_owned(), key()));
+        script.hidden.push("forged".to_owned());
+    }
+    assert_eq!(error_told(&through(&app, &fake).await), "provider_error");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clocks_may_be_a_minute_apart() {
+    for claims in [
+        json!({ "exp": now() - 30 }),
+        json!({ "iat": now() + 30 }),
+        json!({ "nbf": now() + 30 }),
+        json!({ "nbf": 0.5 }),
+        json!({ "aud": ["pia"], "azp": "pia" }),
+        json!({ "email_verified": "true" }),
+        json!({ "updated_at": "2026-01-02T03:04:05Z" }),
+    ] {
+        let arrived = with(claims.clone(), json!({}), None).await;
+        assert_eq!(code_told(&arrived).len(), 43, "{claims}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_speaks_for_another_is_not_asked_for_anything() {
+    for issuer in ["https://accounts.google.com", "http://127.0.0.1:1", ""] {
+        let (fake, app) = with_fake(TestDatabase::sqlite()).await;
+        fake.script().discovery = json!({ "issuer": issuer });
+
+        let answer = Browser::without_pages(&app).get(&super::desktop_login()).await;
+
+        assert_eq!(error_told(&answer), "provider_error", "{issuer}");
+        assert_eq!(fake.called("/jwks"), 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_names_an_address_which_can_be_listened_to_is_not_used() {
+    for endpoint in ["authorization_endpoint", "token_endpoint", "jwks_uri"] {
+        let (fake, app) = with_fake(TestDatabase::sqlite()).await;
+        fake.script().discovery = json!({ endpoint: "http://id.example/x" });
+
+        let answer = Browser::without_pages(&app).get(&super::desktop_login()).await;
+
+        assert_eq!(error_told(&answer), "provider_unreachable", "{endpoint}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_key_is_found_and_an_unknown_one_is_not_asked_for_again_and_again() {
+    let fake = Fake::start().await;
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app =
+        knowing(TestDatabase::sqlite(), &fake.issuer).at(Arc::clone(&clock) as _).start().await;
+    fake.claim("exp", (now() + 7200).into());
+    assert_eq!(code_told(&through(&app, &fake).await).len(), 43);
+
+    clock.advance(Duration::from_secs(31));
+    {
+        let mut script = fake.script();
+        script.keys.push(("second".to_owned(), key()));
+        script.header["kid"] = json!("second");
+    }
+    let renewed = through(&app, &fake).await;
+    fake.script().header["kid"] = json!("third");
+    for _ in 0..5 {
+        assert_eq!(error_told(&through(&app, &fake).await), "provider_error");
+    }
+
+    assert_eq!(code_told(&renewed).len(), 43);
+    assert_eq!((fake.called("/jwks"), fake.called("/.well-known/openid-configuration")), (2, 1));
+    clock.advance(Duration::from_hours(1));
+    Browser::without_pages(&app).get(&super::desktop_login()).await;
+    assert_eq!(fake.called("/.well-known/openid-configuration"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_tenant_that_is_named_nobody_else_comes_in_whatever_the_authority() {
+    let tenant = "72f988bf-86f1-41af-91ab-2d7cd011db47";
+    for (tid, believed) in [
+        (Some(tenant.to_owned()), true),
+        (Some(tenant.to_uppercase()), true),
+        (Some("9188040d-6c67-4c5b-b112-36a304b66dad".to_owned()), false),
+        (Some(String::new()), false),
+        (None, false),
+    ] {
+        let fake = Fake::start().await;
+        let app = super::Setting::on(TestDatabase::sqlite())
+            .with("Server__PublicUrl", super::HERE)
+            .with("OAUTH_ENTRAID_CLIENT_ID", "pia")
+            .with("OAUTH_ENTRAID_CLIENT_SECRET", super::CLIENT_SECRET)
+            .with("OAuth__entraid__TenantId", tenant)
+            .with("OAuth__entraid__Authority", &fake.issuer)
+            .start()
+            .await;
+        fake.claim("tid", json!(tid));
+
+        let arrived = super::through_named(&app, &fake, "entraid").await;
+
+        if believed {
+            assert_eq!(code_told(&arrived).len(), 43);
+        } else {
+            assert_eq!(error_told(&arrived), "provider_error", "{tid:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn microsofts_tenants_are_told_apart_by_the_tokens_own_word() {
+    let tenant = "72f988bf-86f1-41af-91ab-2d7cd011db47";
+    for (issuer, tid, believed) in [
+        (tenant, Some(tenant), true),
+        ("9188040d-6c67-4c5b-b112-36a304b66dad", Some(tenant), false),
+        (tenant, None, false),
+        ("{tenantid}", Some("{tenantid}"), false),
+        ("x/y", Some("x/y"), false),
+    ] {
+        let fake = Fake::start().await;
+        let app = super::Setting::on(TestDatabase::sqlite())
+            .with("Server__PublicUrl", super::HERE)
+            .with("OAUTH_MICROSOFT_CLIENT_ID", "pia")
+            .with("OAUTH_MICROSOFT_CLIENT_SECRET", super::CLIENT_SECRET)
+            .with("OAuth__microsoft__Authority", format!("{}/common/v2.0", fake.issuer))
+            .with("OAuth__microsoft__TrustEmail", true)
+            .start()
+            .await;
+        fake.script().discovery = json!({ "issuer": format!("{}/{{tenantid}}/v2.0", fake.issuer) });
+        fake.claim("iss", format!("{}/{issuer}/v2.0", fake.issuer).into());
+        fake.claim("tid", json!(tid));
+        fake.claim("email_verified", Value::Null);
+
+        let arrived = super::through_named(&app, &fake, "microsoft").await;
+
+        if believed {
+            assert_eq!(code_told(&arrived).len(), 43);
+        } else {
+            assert_eq!(error_told(&arrived), "provider_error", "{issuer} {tid:?}");
+        }
+    }
+}

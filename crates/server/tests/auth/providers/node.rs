@@ -1,0 +1,44 @@
+//! The certified OpenID provider of the npm registry.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use super::{CALLBACK, CLIENT_SECRET};
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/auth/oidc/provider.mjs");
+
+/// A provider on this machine, with these accounts. It ends with the test.
+pub(super) struct NodeProvider {
+    pub(super) issuer: String,
+    _process: Child,
+}
+
+impl NodeProvider {
+    pub(super) async fn start(accounts: &Value) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
+        let (modules, path) = (std::env::var("TEST_OIDC"), std::env::var("PATH"));
+        let modules = modules.expect(
+            "TEST_OIDC is not set: run `cargo xtask test`, which installs npm's oidc-provider",
+        );
+        let mut process = Command::new("node")
+            .arg(SCRIPT)
+            .env_clear()
+            .env("PATH", path.expect("a search path"))
+            .env("OIDC_MODULES", modules)
+            .env("OIDC_ACCOUNTS", accounts.to_string())
+            .env("OIDC_CALLBACK", CALLBACK)
+            .env("OIDC_SECRET", CLIENT_SECRET)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("Node.js");
+        let said = BufReader::new(process.stdout.take().expect("its output"));
+        let port = said.lines().next_line().await.expect("its output").expect("a port");
+        Self { issuer: format!("http://127.0.0.1:{port}"), _process: process }
+    }
+}

@@ -1,0 +1,170 @@
+//! Staying signed in, and ending it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::client::keys;
+use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+use super::{another_session, log_out, refresh, spent};
+
+on_both_databases!(
+    a_refresh_token_is_good_for_one_refresh,
+    many_refreshes_at_once_are_told_the_same_successor,
+    a_replay_ends_the_session_at_once,
+    a_replay_after_the_grace_ends_the_session,
+    signing_out_ends_one_session_and_no_other,
+    a_spent_token_signs_out_too,
+    a_session_that_was_not_continued_ends,
+);
+
+async fn a_refresh_token_is_good_for_one_refresh(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+
+    let mut token = spent(&ada).to_owned();
+    for round in 0..5 {
+        let next = refresh(&app.stranger(), &token).await;
+        assert_eq!(next.status, 200, "{round}");
+        assert_eq!(keys(&next.body), ["accessToken", "expiresIn", "refreshToken"]);
+        assert_eq!(next.body["expiresIn"], 900);
+        let client = app.stranger().with_tokens(&next.body);
+        assert_eq!(client.get("/auth/me").await.status, 200);
+        assert_ne!(spent(&client), token);
+        token = spent(&client).to_owned();
+    }
+}
+
+async fn many_refreshes_at_once_are_told_the_same_successor(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+
+    let stranger = app.stranger();
+    let answers = join_all((0..20).map(|_| refresh(&stranger, spent(&ada)))).await;
+
+    let first = &answers.first().expect("an answer").body["refreshToken"];
+    assert!(first.is_string());
+    for answer in &answers {
+        assert_eq!((answer.status, &answer.body["refreshToken"]), (200, first));
+        assert_eq!(stranger.clone().with_tokens(&answer.body).get("/auth/me").await.status, 200);
+    }
+    let next = refresh(&stranger, first.as_str().expect("a token")).await;
+    assert_eq!(next.status, 200);
+}
+
+async fn a_replay_ends_the_session_at_once(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let other = another_session(&app.stranger(), "ada@example.org").await;
+    let second = app.stranger().with_tokens(&refresh(&app.stranger(), spent(&ada)).await.body);
+    let third = app.stranger().with_tokens(&refresh(&app.stranger(), spent(&second)).await.body);
+    assert_eq!(third.get("/auth/me").await.status, 200);
+
+    let replay = refresh(&app.stranger(), spent(&ada)).await;
+
+    assert_eq!(replay.refusal(), (401, "invalid_refresh_token"));
+    for client in [&ada, &second, &third] {
+        assert_eq!(client.get("/auth/me").await.refusal(), (401, "unauthorized"));
+        let dead = refresh(&app.stranger(), spent(client)).await;
+        assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
+    }
+    assert_eq!(other.get("/auth/me").await.status, 200);
+}
+
+async fn a_replay_after_the_grace_ends_the_session(database: TestDatabase) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let second = app.stranger().with_tokens(&refresh(&app.stranger(), spent(&ada)).await.body);
+
+    clock.advance(Duration::from_secs(29));
+    let again = refresh(&app.stranger(), spent(&ada)).await;
+    clock.advance(Duration::from_secs(2));
+    let late = refresh(&app.stranger(), spent(&ada)).await;
+
+    assert_eq!(
+        (again.status, again.body["refreshToken"].as_str()),
+        (200, second.refresh.as_deref())
+    );
+    assert_eq!(late.refusal(), (401, "invalid_refresh_token"));
+    assert_eq!(second.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    assert_eq!(refresh(&app.stranger(), spent(&second)).await.status, 401);
+}
+
+async fn signing_out_ends_one_session_and_no_other(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let other = another_session(&app.stranger(), "ada@example.org").await;
+    assert_eq!(ada.get("/auth/me").await.status, 200);
+
+    let out = log_out(&app.stranger(), spent(&ada)).await;
+    let again = log_out(&app.stranger(), spent(&ada)).await;
+
+    assert_eq!((out.status, &out.body), (200, &json!({ "success": true })));
+    assert_eq!((again.status, &again.body), (200, &json!({ "success": true })));
+    assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    let dead = refresh(&app.stranger(), spent(&ada)).await;
+    assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
+    assert_eq!(other.get("/auth/me").await.status, 200);
+    assert_eq!(refresh(&app.stranger(), spent(&other)).await.status, 200);
+}
+
+async fn a_spent_token_signs_out_too(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let second = app.stranger().with_tokens(&refresh(&app.stranger(), spent(&ada)).await.body);
+    assert_eq!(second.get("/auth/me").await.status, 200);
+
+    let out = log_out(&app.stranger(), spent(&ada)).await;
+
+    assert_eq!(out.status, 200);
+    assert_eq!(second.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    assert_eq!(refresh(&app.stranger(), spent(&second)).await.status, 401);
+}
+
+async fn a_session_that_was_not_continued_ends(database: TestDatabase) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    clock.advance(Duration::from_hours(29 * 24));
+    let second = app.stranger().with_tokens(&refresh(&app.stranger(), spent(&ada)).await.body);
+
+    clock.advance(Duration::from_hours(29 * 24));
+    let third = refresh(&app.stranger(), spent(&second)).await;
+    clock.advance(Duration::from_hours(30 * 24) + Duration::from_secs(1));
+    let token = third.body["refreshToken"].as_str().unwrap_or_default();
+    let late = refresh(&app.stranger(), token).await;
+
+    assert_eq!(third.status, 200);
+    assert_eq!(late.refusal(), (401, "invalid_refresh_token"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_that_never_were_are_refused_alike_and_sign_nothing_out() {
+    let app = TestApp::spawn().await;
+
+    for token in ["", "nonsense", "ÄÖÜ", &"A".repeat(43), &"x".repeat(8000)] {
+        let refreshed = refresh(&app.stranger(), token).await;
+        let out = log_out(&app.stranger(), token).await;
+
+        assert_eq!(refreshed.refusal(), (401, "invalid_refresh_token"), "{token}");
+        assert_eq!(out.status, 200, "{token}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fewer_sessions_may_be_allowed() {
+    let app = Setting::on(TestDatabase::sqlite()).with("Jwt__MaxSessions", 1).start().await;
+    let first = app.sign_up("ada@example.org").await;
+
+    let second = another_session(&app.stranger(), "ada@example.org").await;
+
+    assert_eq!(first.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    assert_eq!(second.get("/auth/me").await.status, 200);
+}

@@ -1,0 +1,150 @@
+//! Signing in with a password.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::client::keys;
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+use super::{another_session, faults, sign_in, spent};
+
+on_both_databases!(
+    the_envelope_has_all_that_a_client_needs,
+    an_unknown_address_and_a_wrong_password_are_told_the_same,
+    the_eleventh_session_ends_the_first,
+);
+
+async fn the_envelope_has_all_that_a_client_needs(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    app.sign_up("Ada@example.org").await;
+
+    let envelope = sign_in(&app.stranger(), " ada@EXAMPLE.org ", PASSWORD).await;
+
+    assert_eq!(envelope.status, 200);
+    let body = &envelope.body;
+    assert_eq!(keys(body), ["accessToken", "expiresIn", "refreshToken", "user"]);
+    assert_eq!(body["expiresIn"], 900);
+    assert_eq!(keys(&body["user"]), ["email", "id", "provider", "requiresBusinessProfile"]);
+    let id = body["user"]["id"].as_str().expect("an id");
+    let id_is_plain = uuid::Uuid::parse_str(id).is_ok_and(|it| it.hyphenated().to_string() == id);
+    assert!(id_is_plain, "{id}");
+    assert_eq!(body["user"]["email"], "Ada@example.org");
+    assert_eq!(body["user"]["provider"], "local");
+    assert_eq!(body["user"]["requiresBusinessProfile"], false);
+}
+
+async fn an_unknown_address_and_a_wrong_password_are_told_the_same(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    app.sign_up("ada@example.org").await;
+
+    let wrong = sign_in(&app.stranger(), "ada@example.org", "a wrong password").await;
+    let unknown = sign_in(&app.stranger(), "bob@example.org", "a wrong password").await;
+    let nonsense = sign_in(&app.stranger(), "no address", "a wrong password").await;
+    let empty = sign_in(&app.stranger(), "ada@example.org", "").await;
+
+    assert_eq!(wrong.refusal(), (401, "invalid_credentials"));
+    for other in [unknown, nonsense, empty] {
+        assert_eq!((other.status, &other.bytes), (wrong.status, &wrong.bytes));
+    }
+}
+
+async fn the_eleventh_session_ends_the_first(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let first = app.sign_up("ada@example.org").await;
+    let second = another_session(&app.stranger(), "ada@example.org").await;
+    for _ in 3..=10 {
+        another_session(&app.stranger(), "ada@example.org").await;
+    }
+    assert_eq!(first.get("/auth/me").await.status, 200);
+
+    let eleventh = another_session(&app.stranger(), "ada@example.org").await;
+
+    assert_eq!(first.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    let refused = super::refresh(&app.stranger(), spent(&first)).await;
+    assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
+    assert_eq!(second.get("/auth/me").await.status, 200);
+    assert_eq!(eleventh.get("/auth/me").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_missing_is_asked_for() {
+    let app = TestApp::spawn().await;
+
+    for (body, absent) in [
+        (json!({}), vec!["email", "password"]),
+        (json!({ "email": null, "password": null }), vec!["email", "password"]),
+        (json!({ "email": "a@example.org" }), vec!["password"]),
+        (json!({ "email": "a@example.org", "password": null }), vec!["password"]),
+        (json!({ "password": PASSWORD }), vec!["email"]),
+        (json!({ "email": null, "password": PASSWORD }), vec!["email"]),
+    ] {
+        let expected: Vec<_> = absent.into_iter().map(|it| (it, "required")).collect();
+
+        let answer = app.stranger().post("/auth/login/local", &body).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{body}");
+        assert_eq!(faults(&answer), expected, "{body}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
+    let setting = Setting::on(TestDatabase::sqlite())
+        .with("PasswordHashing__MemoryKib", 19_456)
+        .with("PasswordHashing__Iterations", 2);
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
+    app.sign_up("ada@example.org").await;
+    let stranger = app.stranger();
+    let time = async |email: &str| {
+        let started = Instant::now();
+        let answer = sign_in(&stranger, email, "a wrong password").await;
+        assert_eq!(answer.status, 401);
+        started.elapsed()
+    };
+
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    for round in 0..11 {
+        // The longest wait that wrong passwords bring.
+        clock.advance(Duration::from_mins(15));
+        known.push(time("ada@example.org").await);
+        unknown.push(time(&format!("bob{round}@example.org")).await);
+    }
+
+    let (known, unknown) = (median(known), median(unknown));
+    assert!(known < unknown * 2 && unknown < known * 2, "{known:?} and {unknown:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_crowd_those_who_find_the_line_full_are_told_to_come_again() {
+    let setting = Setting::on(TestDatabase::sqlite())
+        .with("PasswordHashing__MemoryKib", 19_456)
+        .with("PasswordHashing__Iterations", 2)
+        .with("PasswordHashing__Threads", 1)
+        .with("PasswordHashing__QueueLength", 3);
+    let app = setting.start().await;
+    app.sign_up("ada@example.org").await;
+    let strangers: Vec<_> = (0..12).map(|_| app.stranger()).collect();
+
+    let crowd = strangers.iter().map(|it| sign_in(it, "ada@example.org", PASSWORD));
+    let mut answers = join_all(crowd).await;
+    answers.sort_by_key(|it| it.status);
+
+    let told = answers.pop().unwrap();
+    assert_eq!(told.refusal(), (503, "overloaded"));
+    assert!(told.header("retry-after").is_some());
+    let served = answers.iter().filter(|it| it.status == 200).count();
+    assert!(served >= 4, "{served}");
+    assert_eq!(sign_in(&app.stranger(), "ada@example.org", PASSWORD).await.status, 200);
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}

@@ -1,0 +1,319 @@
+//! Access tokens: which are taken, and which are not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::client::{Client, keys};
+use pia_server_testkit::harness::{JWT_KEY, PASSWORD, Setting, TestApp};
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use ring::hmac;
+use serde_json::{Value, json};
+
+use super::{refresh, spent};
+
+const NEW_KEY: &str = "wU8sYv3Rk6Zc1Xn9Jt4Qf7Mh2Lb5Pd0G";
+
+/// A token that can be written otherwise than the server does.
+struct Forged {
+    header: Value,
+    claims: Value,
+}
+
+impl Forged {
+    /// Returns the credentials that the server issued to somebody.
+    fn of(client: &Client) -> Self {
+        let token = access(client);
+        let mut parts = token.split('.').map(|it| {
+            let json = URL_SAFE_NO_PAD.decode(it).expect("base64url");
+            serde_json::from_slice(&json).unwrap_or_default()
+        });
+        let (header, claims) = (parts.next().expect("a header"), parts.next().expect("claims"));
+        Self { header, claims }
+    }
+
+    fn head(mut self, name: &str, value: Option<Value>) -> Self {
+        put(&mut self.header, name, value);
+        self
+    }
+
+    fn claim(mut self, name: &str, value: Option<Value>) -> Self {
+        put(&mut self.claims, name, value);
+        self
+    }
+
+    fn text(&self) -> String {
+        let part = |it: &Value| URL_SAFE_NO_PAD.encode(it.to_string());
+        format!("{}.{}", part(&self.header), part(&self.claims))
+    }
+
+    fn signed_by(self, algorithm: hmac::Algorithm, key: &str) -> String {
+        let text = self.text();
+        let key = hmac::Key::new(algorithm, key.as_bytes());
+        let signature = URL_SAFE_NO_PAD.encode(hmac::sign(&key, text.as_bytes()));
+        format!("{text}.{signature}")
+    }
+
+    fn signed(self) -> String {
+        self.signed_by(hmac::HMAC_SHA256, JWT_KEY)
+    }
+}
+
+fn put(object: &mut Value, name: &str, value: Option<Value>) {
+    let fields = object.as_object_mut().expect("an object");
+    match value {
+        Some(value) => drop(fields.insert(name.to_owned(), value)),
+        None => drop(fields.remove(name)),
+    }
+}
+
+fn access(client: &Client) -> &str {
+    client.access.as_deref().expect("an access token")
+}
+
+async fn status(app: &TestApp, token: &str) -> u16 {
+    let client = Client { access: Some(token.to_owned()), ..app.stranger() };
+    client.get("/auth/me").await.status
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_says_who_it_is_and_nothing_else() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    let Forged { header, claims } = Forged::of(&ada);
+
+    assert_eq!((&header["alg"], &header["typ"]), (&json!("HS256"), &json!("JWT")));
+    assert!(header["kid"].is_string());
+    assert_eq!(keys(&claims), ["aud", "exp", "iat", "iss", "sid", "sub"]);
+    assert_eq!((&claims["iss"], &claims["aud"]), (&json!("pia-server"), &json!("pia-client")));
+    assert_eq!(claims["sub"].as_str(), ada.user.as_deref());
+    let (from, to) = (claims["iat"].as_i64(), claims["exp"].as_i64());
+    assert_eq!(to.expect("an end") - from.expect("a beginning"), 900);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_was_tampered_with_is_refused() {
+    let app = TestApp::spawn().await;
+    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let real = || Forged::of(&ada);
+    let whole = access(&ada);
+    let (signed, signature) = whole.rsplit_once('.').expect("a signature");
+    let cut = whole.strip_suffix(|_: char| true).expect("a token");
+    let bobs = json!(bob.user);
+    let text = |it: &str| Some(json!(it));
+
+    assert_eq!(status(&app, &real().signed()).await, 200, "the forger writes good tokens");
+    for (what, token) in [
+        ("no signature", signed.to_owned()),
+        ("an empty signature", format!("{signed}.")),
+        ("cut", cut.to_owned()),
+        ("longer", format!("{whole}A")),
+        ("another's claims", {
+            let other = real().claim("sub", Some(bobs.clone())).text();
+            format!("{other}.{signature}")
+        }),
+        ("nobody's algorithm", format!("{}.", real().head("alg", text("none")).text())),
+        ("a signed none", real().head("alg", text("none")).signed()),
+        ("HS512", real().head("alg", text("HS512")).signed_by(hmac::HMAC_SHA512, JWT_KEY)),
+        ("RS256", real().head("alg", text("RS256")).signed()),
+        ("another key", real().signed_by(hmac::HMAC_SHA256, NEW_KEY)),
+        ("an empty key", real().signed_by(hmac::HMAC_SHA256, "")),
+        ("no kid", real().head("kid", None).signed()),
+        ("another kid", real().head("kid", text("other")).signed()),
+        ("another issuer", real().claim("iss", text("pia-servant")).signed()),
+        ("another audience", real().claim("aud", text("pia-admin")).signed()),
+        ("two audiences", real().claim("aud", Some(json!(["pia-client", "x"]))).signed()),
+        ("no end", real().claim("exp", None).signed()),
+        ("ended", real().claim("exp", Some(json!(1))).signed()),
+        ("from the future", real().claim("iat", Some(json!(9_999_999_999_i64))).signed()),
+        ("another's session", real().claim("sub", Some(bobs)).signed()),
+        ("no session", real().claim("sid", None).signed()),
+        ("an unknown session", {
+            let unknown = json!(uuid::Uuid::now_v7());
+            real().claim("sid", Some(unknown)).signed()
+        }),
+        ("no user", real().claim("sub", text("admin")).signed()),
+        ("too long", real().claim("more", text(&"x".repeat(5000))).signed()),
+    ] {
+        assert_eq!(status(&app, &token).await, 401, "{what}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_access_token_ends_when_it_says() {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app =
+        Setting::on(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let ada = app.signed_in().await;
+
+    clock.advance(Duration::from_secs(899));
+    let before = ada.get("/auth/me").await;
+    clock.advance(Duration::from_secs(2));
+    let after = ada.get("/auth/me").await;
+    let next = app.stranger().with_tokens(&refresh(&app.stranger(), spent(&ada)).await.body);
+
+    assert_eq!(before.status, 200);
+    assert_eq!(after.refusal(), (401, "unauthorized"));
+    assert_eq!(next.get("/auth/me").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_lifetime_holds_for_tokens_that_are_issued_from_then_on() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    app.reload(&json!({ "Jwt": { "AccessTokenLifetime": "60s" } }));
+    let next = refresh(&app.stranger(), spent(&ada)).await;
+
+    assert_eq!((next.status, &next.body["expiresIn"]), (200, &json!(60)));
+    let claims = Forged::of(&app.stranger().with_tokens(&next.body)).claims;
+    let (from, to) = (claims["iat"].as_i64(), claims["exp"].as_i64());
+    assert_eq!(to.expect("an end") - from.expect("a beginning"), 60);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn issuer_and_audience_are_the_operators_to_name() {
+    let app = Setting::on(TestDatabase::sqlite())
+        .with("Jwt__Issuer", "another")
+        .with("Jwt__Audience", "others")
+        .start()
+        .await;
+    let ada = app.signed_in().await;
+
+    let usual = Forged::of(&ada).claim("iss", Some(json!("pia-server"))).signed();
+
+    assert_eq!(ada.get("/auth/me").await.status, 200);
+    let claims = Forged::of(&ada).claims;
+    assert_eq!((&claims["iss"], &claims["aud"]), (&json!("another"), &json!("others")));
+    assert_eq!(status(&app, &usual).await, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_key_ends_all_tokens_unless_the_old_one_is_kept() {
+    let old = TestApp::spawn().await;
+    let (ada, bob) = (old.signed_in().await, old.signed_in().await);
+    let new = || Setting::beside(&old).with("Jwt__SecretKey", NEW_KEY);
+    let forgetful = new().start().await;
+    let kind = new().with("Jwt__PreviousSecretKey", JWT_KEY).start().await;
+
+    let forgotten =
+        (status(&forgetful, access(&ada)).await, refresh(&forgetful.stranger(), spent(&ada)).await);
+    let kept = (status(&kind, access(&ada)).await, refresh(&kind.stranger(), spent(&ada)).await);
+    let next = kind.stranger().with_tokens(&kept.1.body);
+
+    assert_eq!((forgotten.0, forgotten.1.refusal()), (401, (401, "invalid_refresh_token")));
+    assert_eq!((kept.0, kept.1.status), (200, 200));
+    assert_eq!(status(&forgetful, access(&next)).await, 200, "the new one signs");
+    assert_eq!(status(&old, access(&next)).await, 401, "the old one does not know it");
+    assert_eq!(status(&kind, access(&bob)).await, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_that_begin_alike_are_never_taken_for_one_another() {
+    let app = TestApp::spawn().await;
+    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    // A claim that nobody reads comes first, and is long.
+    let padded = |it: &Client| {
+        let (real, mut claims) = (Forged::of(it), json!({ "a": "x".repeat(2000) }));
+        let rest = real.claims.as_object().expect("an object").clone();
+        claims.as_object_mut().expect("an object").extend(rest);
+        Forged { claims, ..real }.signed()
+    };
+    let tokens = [padded(&ada), padded(&bob)];
+    let alike = tokens[0].bytes().zip(tokens[1].bytes()).take_while(|(a, b)| a == b).count();
+    let (hers, _) = tokens[0].rsplit_once('.').expect("a signature");
+    let (_, his) = tokens[1].rsplit_once('.').expect("a signature");
+    let mixed = format!("{hers}.{his}");
+    let whose = async |token: &str| {
+        let client = Client { access: Some(token.to_owned()), ..app.stranger() };
+        let me = client.get("/auth/me").await;
+        (me.status, me.body["id"].as_str().map(str::to_owned))
+    };
+
+    assert!(alike > 2500, "{alike}");
+    for _ in 0..3 {
+        assert_eq!(whose(&tokens[0]).await, (200, ada.user.clone()));
+        assert_eq!(whose(&tokens[1]).await, (200, bob.user.clone()));
+        assert_eq!(whose(&mixed).await, (401, None));
+    }
+    assert_eq!(super::log_out(&app.stranger(), spent(&ada)).await.status, 200);
+    assert_eq!(whose(&tokens[0]).await.0, 401);
+    assert_eq!(whose(&tokens[1]).await, (200, bob.user.clone()));
+}
+
+/// Other headers that servers read credentials from, with this in each.
+fn elsewhere(credential: &str) -> Vec<(&'static str, String)> {
+    vec![
+        ("x-service-key", credential.to_owned()),
+        ("x-api-key", credential.to_owned()),
+        ("x-access-token", credential.to_owned()),
+        ("x-forwarded-user", credential.to_owned()),
+        ("proxy-authorization", format!("Bearer {credential}")),
+        ("cookie", format!("access_token={credential}; Authorization=Bearer {credential}")),
+        ("authorization", format!("Bearer {credential}")),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_credential_changes_nobody_into_anybody_else() {
+    let app = TestApp::spawn().await;
+    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let hers = format!("Bearer {}", access(&ada));
+
+    for (name, value) in elsewhere(access(&bob)) {
+        let both = [("authorization", hers.as_str()), (name, value.as_str())];
+        let me = app.stranger().send("GET", "/auth/me", &both, b"").await;
+        assert_eq!((me.status, me.body["id"].as_str()), (200, ada.user.as_deref()), "{name}");
+
+        if name != "authorization" {
+            let alone = app.stranger().send("GET", "/auth/me", &both[1..], b"").await;
+            assert_eq!(alone.refusal(), (401, "unauthorized"), "{name}");
+        }
+        let broken = [("authorization", "Bearer x"), (name, value.as_str())];
+        let broken = app.stranger().send("GET", "/auth/me", &broken, b"").await;
+        assert_eq!(broken.refusal(), (401, "unauthorized"), "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_credential_lets_nobody_past_a_rule() {
+    const METRICS: &str = "q7Zt3LxV9mR2cWb5Ks8N";
+    let app = Setting::on(TestDatabase::sqlite())
+        .with("Metrics__Token", METRICS)
+        .with("RateLimits__Global", 30)
+        .start()
+        .await;
+    let owner = app.signed_in().await;
+    let email = owner.get("/auth/me").await.body["email"].clone();
+    let made = json!({ "name": "an app", "password": PASSWORD });
+    let made = owner.post("/auth/app-passwords", &made).await;
+    let credentials = json!({ "email": email, "password": made.body["appPassword"] });
+    let program = app.stranger().post("/auth/login/local", &credentials).await;
+    assert_eq!(program.status, 200, "{}", program.text());
+    let program = app.stranger().with_tokens(&program.body);
+    let its_own = format!("Bearer {}", access(&program));
+
+    for (name, value) in elsewhere(access(&owner)) {
+        let both = [("authorization", its_own.as_str()), (name, value.as_str())];
+        let closed = app.stranger().send("GET", "/auth/app-passwords", &both, b"").await;
+        assert_eq!(closed.refusal(), (403, "app_password_refused"), "{name}");
+    }
+    let far = ("x-forwarded-for", "198.51.100.7");
+    for (name, value) in elsewhere(METRICS).into_iter().filter(|(name, _)| *name != "authorization")
+    {
+        let metrics = app.stranger().send("GET", "/metrics", &[far, (name, &value)], b"").await;
+        assert_eq!(metrics.refusal(), (401, "unauthorized"), "{name}");
+    }
+    // Whoever brings ever new ones is counted as one and the same.
+    let mut counted = Vec::new();
+    for n in 0..40 {
+        let other = format!("another-{n}");
+        let headers = [("authorization", its_own.as_str()), ("x-api-key", other.as_str())];
+        counted.push(app.stranger().send("GET", "/auth/sessions", &headers, b"").await.status);
+    }
+    assert_eq!(counted.last(), Some(&429), "{counted:?}");
+}

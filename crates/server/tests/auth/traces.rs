@@ -1,0 +1,382 @@
+//! That whoever leaves leaves nothing: every text of theirs in every table is
+//! looked for in all that is kept.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use pia_server_testkit::on_both_databases;
+use pia_server_testkit::program::{Call, ServerProcess};
+use pia_storage::{Conn, Database, DatabaseKind, DatabaseOptions};
+use pia_storage_lifecycle::{ErasurePolicy, INVENTORY};
+use pia_testkit::databases::TestDatabase;
+use uuid::Uuid;
+
+use super::*;
+
+on_both_databases!(nothing_is_left_of_whoever_leaves);
+
+/// A column as both databases describe it.
+#[derive(QueryableByName, Debug, Clone)]
+struct Column {
+    #[diesel(sql_type = Text)]
+    table_name: String,
+    #[diesel(sql_type = Text)]
+    #[diesel(column_name = "column_name")]
+    name: String,
+    #[diesel(sql_type = Text)]
+    kind: String,
+}
+
+#[derive(QueryableByName)]
+struct Found {
+    #[diesel(sql_type = Text)]
+    found: String,
+}
+
+const SQLITE_COLUMNS: &str = "
+    SELECT m.name AS table_name, c.name AS column_name, lower(c.type) AS kind
+    FROM sqlite_master m JOIN pragma_table_info(m.name) c
+    WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY m.name, c.cid";
+const POSTGRES_COLUMNS: &str = "
+    SELECT table_name::text, column_name::text, data_type::text AS kind
+    FROM information_schema.columns
+    WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position";
+
+/// Tables that come first, since other rows of a person refer to them.
+const FIRST: [&str; 3] = ["app_passwords", "sessions", "audit_entries"];
+
+/// Somebody, and an id for each row of theirs.
+struct Person {
+    name: &'static str,
+    client: Client,
+}
+
+impl Person {
+    fn id(&self) -> Uuid {
+        self.client.user.as_deref().and_then(|it| it.parse().ok()).expect("an id")
+    }
+
+    fn email(&self) -> String {
+        format!("{}-canary@example.org", self.name)
+    }
+
+    fn canary(&self, table: &str, column: &str) -> String {
+        format!("{}-{table}-{column}-canary", self.name)
+    }
+
+    /// The id of their row in a table.
+    fn row(&self, table: &str) -> Uuid {
+        let mut bytes = [0; 16];
+        let name = format!("{}{table}", self.name);
+        for (index, byte) in name.bytes().enumerate() {
+            bytes[index % 16] = u8::wrapping_mul(bytes[index % 16], 31).wrapping_add(byte);
+        }
+        Uuid::from_bytes(bytes)
+    }
+}
+
+struct Kept {
+    db: Database,
+    columns: Vec<Column>,
+}
+
+impl Kept {
+    async fn open(database: &TestDatabase) -> Self {
+        let db =
+            Database::open(&database.target(), DatabaseOptions::default()).expect("a database");
+        let columns = match db.reader().await.expect("a connection") {
+            Conn::Sqlite(mut conn) => {
+                diesel::sql_query(SQLITE_COLUMNS).load(&mut *conn).await.expect("columns")
+            }
+            Conn::Postgres(mut conn) => {
+                diesel::sql_query(POSTGRES_COLUMNS).load(&mut *conn).await.expect("columns")
+            }
+        };
+        Self { db, columns }
+    }
+
+    fn is_postgres(&self) -> bool {
+        self.db.provider() == DatabaseKind::Postgres
+    }
+
+    fn of(&self, table: &str) -> Vec<Column> {
+        self.columns.iter().filter(|it| it.table_name == table).cloned().collect()
+    }
+
+    async fn execute(&self, sql: &str) {
+        let done = match self.db.writer().await.expect("a connection") {
+            Conn::Sqlite(mut conn) => conn.batch_execute(sql).await,
+            Conn::Postgres(mut conn) => conn.batch_execute(sql).await,
+        };
+        done.unwrap_or_else(|err| panic!("{sql}: {err}"));
+    }
+
+    async fn texts(&self, sql: &str) -> Vec<String> {
+        let query = diesel::sql_query(sql);
+        let found: QueryResult<Vec<Found>> = match self.db.reader().await.expect("a connection") {
+            Conn::Sqlite(mut conn) => query.load(&mut *conn).await,
+            Conn::Postgres(mut conn) => query.load(&mut *conn).await,
+        };
+        let found = found.unwrap_or_else(|err| panic!("{sql}: {err}"));
+        found.into_iter().map(|it| it.found).collect()
+    }
+
+    fn bytes(&self, bytes: &[u8]) -> String {
+        if self.is_postgres() {
+            format!("'\\x{}'::bytea", hex(bytes))
+        } else {
+            format!("X'{}'", hex(bytes))
+        }
+    }
+
+    fn uuid(&self, id: Uuid) -> String {
+        if self.is_postgres() { format!("'{id}'::uuid") } else { self.bytes(id.as_bytes()) }
+    }
+
+    /// A row of a person's, with a canary in each text and each blob.
+    async fn plant(&self, person: &Person, table: &str) {
+        let columns = self.of(table);
+        let names: Vec<_> = columns.iter().map(|it| it.name.as_str()).collect();
+        let values: Vec<_> = columns.iter().map(|it| self.value(person, it)).collect();
+        let (names, values) = (names.join(", "), values.join(", "));
+        let insert = format!("INSERT INTO {table} ({names}) VALUES ({values})");
+        self.execute(&format!("{insert} ON CONFLICT DO NOTHING")).await;
+    }
+
+    fn value(&self, person: &Person, column: &Column) -> String {
+        let Column { table_name, name, kind } = column;
+        let canary = person.canary(table_name, name);
+        match (name.as_str(), kind.as_str()) {
+            ("user_id" | "owner_id", _) => self.uuid(person.id()),
+            ("id", _) => self.uuid(person.row(table_name)),
+            ("session_id", _) => self.uuid(person.row("sessions")),
+            ("app_password_id", _) => self.uuid(person.row("app_passwords")),
+            ("entry_id", "blob" | "uuid") => self.uuid(person.row("audit_entries")),
+            ("group_id" | "invited_by" | "api_key_id", _) => "NULL".to_owned(),
+            ("instance_id", _) => self.uuid(person.row("credit_instances")),
+            ("window_key", _) => format!("'{}:{canary}'", person.id()),
+            ("email_folded", _) => format!("'{}'", person.email()),
+            ("who", _) => format!("'factor:{}:{canary}'", person.id()),
+            // Of a table whose rows stay, what is in them is nobody's.
+            (_, "text") if !goes(table_name) => "'a word'".to_owned(),
+            (_, "blob" | "bytea") if !goes(table_name) => self.bytes(b"a commitment"),
+            (_, "text") => format!("'{canary}'"),
+            (_, "blob" | "bytea") => self.bytes(canary.as_bytes()),
+            (_, "boolean") => "FALSE".to_owned(),
+            (_, "timestamp with time zone") => "'2100-01-01T00:00:00Z'".to_owned(),
+            (name, "integer")
+                if name.ends_with("_at") || name == "at" || name.ends_with("_until") =>
+            {
+                "4102444800000000".to_owned()
+            }
+            (_, "integer" | "bigint" | "smallint") => "0".to_owned(),
+            (name, kind) => panic!("what is {table_name}.{name} of type {kind}?"),
+        }
+    }
+
+    /// Every text and blob of a person's rows.
+    async fn collect(&self, person: &Person) -> BTreeSet<Vec<u8>> {
+        let mut all = BTreeSet::new();
+        for table in INVENTORY.iter().filter(|it| it.fate == ErasurePolicy::Goes) {
+            for column in self.of(table.name) {
+                let blob = ["blob", "bytea"].contains(&column.kind.as_str());
+                let id = column.name == "id" || column.name.ends_with("_id");
+                let id = id && blob && column.name != "credential_id";
+                if id || !(blob || column.kind == "text") {
+                    continue;
+                }
+                let name = &column.name;
+                let hex = match (self.is_postgres(), blob) {
+                    (true, true) => format!("encode({name}, 'hex')"),
+                    (true, false) => format!("encode(convert_to({name}, 'UTF8'), 'hex')"),
+                    (false, _) => format!("hex({name})"),
+                };
+                let whose = self.whose(person, table.name);
+                let sql = format!(
+                    "SELECT {hex} AS found FROM {} WHERE {name} IS NOT NULL AND {whose}",
+                    table.name
+                );
+                all.extend(self.texts(&sql).await.iter().map(|it| unhex(it)));
+            }
+        }
+        all.retain(|it| it.len() >= 8);
+        all
+    }
+
+    fn whose(&self, person: &Person, table: &str) -> String {
+        let user = self.uuid(person.id());
+        match table {
+            "accounts" => format!("id = {user}"),
+            "refresh_tokens" => {
+                format!("session_id IN (SELECT id FROM sessions WHERE user_id = {user})")
+            }
+            "attempts" | "guesses" => format!("who LIKE '%{}%'", person.id()),
+            "credit_reservations" => format!("window_key LIKE '%{}%'", person.id()),
+            "invitations" => format!("email_folded = '{}'", person.email()),
+            _ => format!("user_id = {user}"),
+        }
+    }
+
+    /// All that is kept, in one form or another.
+    async fn dump(&self, call: &Call, database: &TestDatabase) -> Vec<u8> {
+        let mut dump = Vec::new();
+        if self.is_postgres() {
+            let tables: BTreeSet<_> = self.columns.iter().map(|it| &it.table_name).collect();
+            for table in tables {
+                let rows = self.texts(&format!("SELECT t::text AS found FROM {table} t")).await;
+                dump.extend(rows.join("\n").into_bytes());
+            }
+        } else {
+            let file = database.url.strip_prefix("sqlite://").expect("a file");
+            let folder = std::path::Path::new(file).parent().expect("a folder");
+            files(folder, &mut dump);
+        }
+        files(call.dir(), &mut dump);
+        dump
+    }
+}
+
+fn goes(table: &str) -> bool {
+    INVENTORY.iter().any(|it| it.name == table && it.fate == ErasurePolicy::Goes)
+}
+
+fn files(folder: &std::path::Path, dump: &mut Vec<u8>) {
+    for entry in folder.read_dir().expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files(&path, dump);
+        } else {
+            dump.extend(std::fs::read(path).expect("a file"));
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("text");
+        text
+    })
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digits = text.as_bytes().chunks(2).map(|it| std::str::from_utf8(it).expect("digits"));
+    digits.map(|it| u8::from_str_radix(it, 16).expect("a byte")).collect()
+}
+
+/// Everything that a canary may be written as.
+fn forms(canary: &[u8]) -> Vec<Vec<u8>> {
+    let hex = hex(canary);
+    let mut forms = vec![canary.to_vec(), hex.to_uppercase().into_bytes(), hex.into_bytes()];
+    for engine in [STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
+        forms.push(engine.encode(canary).into_bytes());
+    }
+    forms
+}
+
+fn user_forms(user: Uuid) -> Vec<Vec<u8>> {
+    let mut all = forms(user.as_bytes());
+    all.push(user.to_string().into_bytes());
+    all
+}
+
+fn holds(dump: &[u8], forms: &[Vec<u8>]) -> bool {
+    forms.iter().any(|form| memchr::memmem::find(dump, form).is_some())
+}
+
+fn shown(canary: &[u8]) -> String {
+    String::from_utf8_lossy(canary).into_owned()
+}
+
+/// Somebody who has signed in more than once, wrongly too, from a device that
+/// says much of itself, and has begun to set up a second factor.
+async fn somebody(program: &ServerProcess, name: &'static str) -> Person {
+    let stranger = program.stranger();
+    let email = format!("{name}-canary@example.org");
+    let person = json!({
+        "email": email,
+        "password": PASSWORD,
+        "displayName": format!("{name}-display-canary"),
+        "companyName": format!("{name}-company-canary"),
+        "customerType": 1,
+    });
+    let made = stranger.post("/auth/register", &person).await;
+    assert_eq!(made.status, 200, "{}", made.text());
+    let says = |what: &str| format!("{name}-{what}-canary");
+    let (agent, id, app, system) = (says("agent"), says("device"), says("app"), says("system"));
+    let device = [
+        ("content-type", "application/json"),
+        ("user-agent", &*agent),
+        ("x-pia-device-id", &*id),
+        ("x-pia-app-version", &*app),
+        ("x-pia-os-version", &*system),
+    ];
+    let mut signed_in = Value::Null;
+    for password in ["a wrong password", PASSWORD, PASSWORD] {
+        let body = json!({ "email": email, "password": password }).to_string();
+        signed_in = stranger.send("POST", "/auth/login/local", &device, body.as_bytes()).await.body;
+    }
+    let client = stranger.with_tokens(&signed_in);
+    let proof = json!({ "password": PASSWORD }).to_string();
+    let begun = client.send("POST", "/auth/mfa/totp/begin", &device, proof.as_bytes()).await;
+    assert_eq!(begun.status, 200, "{}", begun.text());
+    Person { name, client }
+}
+
+async fn nothing_is_left_of_whoever_leaves(database: TestDatabase) {
+    let call = Call::new()
+        .licensed()
+        .with("Database__Provider", database.provider().name())
+        .with("Database__ConnectionString", &database.url);
+    let program = call.start().await;
+    let (ada, bob) = (somebody(&program, "ada").await, somebody(&program, "bob").await);
+    let kept = Kept::open(&database).await;
+    let theirs = INVENTORY.iter().filter(|it| !matches!(it.fate, ErasurePolicy::Nobodys(_)));
+    let mut tables: Vec<_> = theirs.map(|it| it.name).filter(|it| *it != "accounts").collect();
+    tables.sort_by_key(|it| FIRST.iter().position(|first| first == it).unwrap_or(FIRST.len()));
+    for person in [&ada, &bob] {
+        for table in &tables {
+            kept.plant(person, table).await;
+        }
+    }
+    let (mut hers, mut his) = (kept.collect(&ada).await, kept.collect(&bob).await);
+    let shared: Vec<_> = hers.intersection(&his).cloned().collect();
+    for it in &shared {
+        hers.remove(it);
+        his.remove(it);
+    }
+    let before = kept.dump(&call, &database).await;
+    for canary in hers.iter().chain(&his) {
+        assert!(holds(&before, &forms(canary)), "{} is not found at all", shown(canary));
+    }
+    for table in tables.iter().filter(|it| goes(it)) {
+        let marked = format!("ada-{table}-");
+        let planted = hers.iter().any(|it| memchr::memmem::find(it, marked.as_bytes()).is_some());
+        let texts = kept.of(table).iter().any(|it| ["text", "blob", "bytea"].contains(&&*it.kind));
+        let by_route = ["person_salts", "totp_factors", "provider_identities"].contains(table);
+        assert!(planted || by_route || !texts || *table == "invitations", "{table} has no canary");
+    }
+
+    let goodbye = json!({ "confirm": "DELETE", "password": PASSWORD });
+    let answer = ada.client.post("/auth/account/delete", &goodbye).await;
+
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let after = kept.dump(&call, &database).await;
+    for canary in &hers {
+        assert!(!holds(&after, &forms(canary)), "{} is left", shown(canary));
+    }
+    assert!(!holds(&after, &user_forms(ada.id())), "her id is left");
+    for canary in &his {
+        assert!(holds(&after, &forms(canary)), "{} is gone", shown(canary));
+    }
+    assert!(holds(&after, &user_forms(bob.id())), "his id is gone");
+    assert_eq!(bob.client.get("/auth/me").await.status, 200);
+    let log = program.log().into_bytes();
+    for canary in hers.iter().chain(&his) {
+        assert!(!holds(&log, &forms(canary)), "{} was logged", shown(canary));
+    }
+}

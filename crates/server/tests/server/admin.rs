@@ -1,0 +1,225 @@
+//! `pia-server admin …`: what the operator does to accounts.
+
+use pia_policy::Terms;
+use pia_server_testkit::harness::{MASTER_KEY, PASSWORD, Setting, TestApp, terms};
+use pia_server_testkit::on_both_databases;
+use pia_server_testkit::patience::until;
+use pia_server_testkit::program::Call;
+use pia_server_testkit::relay::FakeRelay;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+on_both_databases!(
+    roles_are_given_and_taken_within_the_licence,
+    the_last_administrator_cannot_be_lost,
+    accounts_that_are_active_are_never_more_than_there_are_seats,
+    invitations_are_made_listed_and_taken_back,
+    whom_it_concerns_gets_a_letter_from_the_server,
+    a_role_for_whoever_may_not_own_the_address_is_given_with_a_warning,
+);
+
+/// Everybody has shown that their address is theirs.
+async fn verified(app: &TestApp) {
+    app.execute("UPDATE accounts SET email_verified_at = created_at").await;
+}
+
+async fn told(app: &TestApp, line: &str) -> String {
+    app.admin(line).await.unwrap_or_else(|err| err.to_string())
+}
+
+async fn roles_are_given_and_taken_within_the_licence(database: TestDatabase) {
+    let two = Terms { max_admins: Some(2), ..terms() };
+    let app = Setting::on(database).licensed(Some(two)).start().await;
+    for name in ["a", "b", "c"] {
+        app.sign_up(&format!("{name}@example.org")).await;
+    }
+    verified(&app).await;
+
+    assert_eq!(
+        told(&app, "list").await,
+        "There is no administrator; `admin grant EMAIL` makes one.\n"
+    );
+    assert_eq!(told(&app, "grant a@example.org").await, "a@example.org has the role admin.\n");
+    assert_eq!(told(&app, "grant b@example.org").await, "b@example.org has the role admin.\n");
+    assert_eq!(
+        told(&app, "grant c@example.org").await,
+        "nothing was changed: as many administrators as the licence allows are there already: 2"
+    );
+    assert_eq!(
+        told(&app, "grant c@example.org --role org_manager").await,
+        "c@example.org has the role org_manager.\n"
+    );
+    assert_eq!(told(&app, "list").await, "a@example.org\nb@example.org\n");
+    assert_eq!(
+        told(&app, "grant B@example.org --role user").await,
+        "b@example.org has the role user.\n"
+    );
+    assert_eq!(told(&app, "grant c@example.org").await, "c@example.org has the role admin.\n");
+    assert_eq!(
+        told(&app, "grant nobody@example.org").await,
+        "nothing was changed: there is no such account"
+    );
+}
+
+async fn a_role_for_whoever_may_not_own_the_address_is_given_with_a_warning(
+    database: TestDatabase,
+) {
+    let app = Setting::on(database).start().await;
+    app.sign_up("a@example.org").await;
+
+    let unverified = told(&app, "grant a@example.org --role kb_manager").await;
+    let taken = told(&app, "grant a@example.org --role user").await;
+    verified(&app).await;
+    let given = told(&app, "grant a@example.org --role kb_manager").await;
+
+    let warned = unverified.strip_prefix(given.as_str()).unwrap_or_default();
+    assert!(
+        warned.starts_with("WARNING: nobody has shown that the address is theirs."),
+        "{warned}"
+    );
+    assert_eq!(taken, "a@example.org has the role user.\n");
+}
+
+async fn the_last_administrator_cannot_be_lost(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    app.sign_up("a@example.org").await;
+    told(&app, "grant a@example.org").await;
+
+    for line in ["grant a@example.org --role user", "deactivate a@example.org"] {
+        let told = told(&app, line).await;
+        assert!(told.contains("the last active administrator"), "{told}");
+    }
+    assert_eq!(told(&app, "list").await, "a@example.org\n");
+}
+
+async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: TestDatabase) {
+    let two = Terms { max_users: Some(2), ..terms() };
+    let app = Setting::on(database).licensed(Some(two)).start().await;
+    app.sign_up("a@example.org").await;
+    app.sign_up("b@example.org").await;
+    let new = json!({ "email": "c@example.org", "password": PASSWORD });
+
+    let full = app.stranger().post("/auth/register", &new).await;
+    told(&app, "deactivate a@example.org").await;
+    let made = app.stranger().post("/auth/register", &new).await;
+    let refused = told(&app, "reactivate a@example.org").await;
+    told(&app, "deactivate b@example.org").await;
+    let done = told(&app, "reactivate a@example.org").await;
+
+    assert_eq!((full.refusal(), made.status), ((403, "user_limit_reached"), 200));
+    assert_eq!(
+        refused,
+        "nothing was changed: as many accounts as the licence allows are active already: 2"
+    );
+    assert_eq!(done, "a@example.org may sign in again.\n");
+}
+
+async fn invitations_are_made_listed_and_taken_back(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+
+    let made = told(&app, "invite Ada@Example.org --role kb_manager --days 2").await;
+    let listed = told(&app, "invitations").await;
+    let id = listed.split(' ').next().unwrap_or_default();
+    let revoked = told(&app, &format!("revoke {id}")).await;
+    let again = told(&app, &format!("revoke {id}")).await;
+
+    let link = made.lines().last().unwrap_or_default();
+    assert!(link.starts_with("http://127.0.0.1:0/auth/register.html?invitation="), "{made}");
+    assert!(made.contains("with the role kb_manager"), "{made}");
+    assert!(listed.contains("for ada@example.org, kb_manager, until "), "{listed}");
+    let token = link.split('=').next_back().unwrap_or_default();
+    assert!(token.len() == 43 && !listed.contains(token), "{listed}");
+    assert_eq!(revoked, format!("Invitation {id} is good no more.\n"));
+    assert!(again.contains("no such invitation"), "{again}");
+    assert_eq!(told(&app, "invitations").await, "There is no invitation.\n");
+    assert_eq!(
+        told(&app, "invite nobody").await,
+        "nobody was invited: This is not an e-mail address."
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_licence_nobody_becomes_administrator() {
+    let app = Setting::on(TestDatabase::sqlite()).start().await;
+    app.sign_up("a@example.org").await;
+    std::fs::remove_file(app.dir.join("license.lic")).expect("a licence");
+
+    let told = told(&app, "grant a@example.org").await;
+
+    assert_eq!(
+        told,
+        "nothing was changed: as many administrators as the licence allows are there already: 0"
+    );
+}
+
+/// The binary as the operator calls it, who need not know the signing key.
+fn call(server: &Call, words: &[&str]) -> Call {
+    let call = server.beside().without("JWT_SECRET_KEY").argument("admin");
+    words.iter().fold(call, |call, word| call.argument(word))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_binary_changes_accounts_beside_a_running_server() {
+    let server = Call::new().licensed();
+    let program = server.start().await;
+    let person = json!({ "email": "ada@example.org", "password": PASSWORD });
+    assert_eq!(program.stranger().post("/auth/register", &person).await.status, 200);
+    let envelope = program.stranger().post("/auth/login/local", &person).await;
+    let ada = program.stranger().with_tokens(&envelope.body);
+    assert_eq!(ada.get("/auth/me").await.status, 200);
+
+    let output = call(&server, &["deactivate", "ada@example.org"]).run();
+
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(told, "ada@example.org is deactivated, and signed out everywhere.\n");
+    assert!(output.status.success() && output.stderr.is_empty());
+    until(async || (ada.get("/auth/me").await.status == 401).then_some(())).await;
+    let again = program.stranger().post("/auth/login/local", &person).await;
+    assert_eq!(again.refusal(), (401, "invalid_credentials"));
+}
+
+#[test]
+fn what_the_binary_cannot_do_is_told_on_the_other_channel() {
+    let server = Call::new().licensed();
+
+    let nobody = call(&server, &["grant", "nobody@example.org"]).fails();
+    let unclear = call(&server, &["promote", "nobody@example.org"]).fails();
+    let keyless = call(&server, &["list"]).without("ENCRYPTION_MASTER_KEY").fails();
+    let other_key = MASTER_KEY.chars().rev().collect::<String>();
+    let foreign = call(&server, &["list"])
+        .with("ENCRYPTION_MASTER_KEY", &other_key)
+        .with("Encryption__AcceptNewMasterKey", "true")
+        .fails();
+
+    assert_eq!(nobody, "nothing was changed: there is no such account\n");
+    assert!(unclear.contains("unknown `admin` command: use grant"), "{unclear}");
+    assert!(keyless.contains("Encryption:MasterKey"), "{keyless}");
+    assert!(foreign.contains("SVC-"), "{foreign}");
+}
+
+#[test]
+fn settings_stand_beside_the_words() {
+    let server = Call::new().licensed();
+    let elsewhere = server.dir().join("elsewhere.db");
+    let database = format!("--Database:ConnectionString=sqlite://{}", elsewhere.display());
+
+    let output = call(&server, &[&database, "list"]).run();
+
+    assert!(String::from_utf8_lossy(&output.stdout).contains("no administrator"));
+    assert!(elsewhere.exists() && !server.dir().join("pia.db").exists());
+}
+
+async fn whom_it_concerns_gets_a_letter_from_the_server(database: TestDatabase) {
+    let relay = FakeRelay::start().await;
+    let app = Setting::on(database).with_relay(&relay).start().await;
+    app.sign_up("bob@example.org").await;
+
+    let made = told(&app, "invite ada@example.org").await;
+    let invited = relay.next_mail().await;
+    told(&app, "deactivate bob@example.org").await;
+    let deactivated = relay.next_mail().await;
+
+    assert_eq!(invited.header("to"), Some("ada@example.org"));
+    assert!(made.contains(&invited.link()), "{made}");
+    assert_eq!(deactivated.subject(), "Your account was deactivated");
+}

@@ -1,0 +1,188 @@
+//! `pia-server admin group …`: what the operator does to groups.
+
+use pia_policy::{Edition, Terms};
+use pia_server_testkit::client::Client;
+use pia_server_testkit::harness::{Setting, TestApp, terms};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+
+on_both_databases!(
+    groups_are_made_named_filled_and_taken_away,
+    what_members_may_is_shown_and_changed_all_or_nothing,
+    models_that_are_none_are_set_with_a_warning,
+    what_is_done_to_groups_is_in_the_audit_log,
+    without_the_feature_there_is_one_group_whose_members_may_what_is_set,
+);
+
+async fn told(app: &TestApp, line: &str) -> String {
+    app.admin(line).await.unwrap_or_else(|err| err.to_string())
+}
+
+/// The group that somebody is told to be in.
+async fn group_of(person: &Client) -> String {
+    let json = [("Accept", "application/json")];
+    let export = person.send("GET", "/auth/account/export", &json, b"").await;
+    export.body["data"]["account"][0]["group"].as_str().unwrap_or_default().to_owned()
+}
+
+async fn groups_are_made_named_filled_and_taken_away(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let default = "00000000-0000-7000-8000-000000000001";
+
+    let made = told(&app, "group create Sales").await;
+    let id = made.split(' ').next_back().unwrap_or_default().trim_end_matches(".\n").to_owned();
+    let taken = told(&app, "group create SALES").await;
+    let added = told(&app, "group add ADA@example.org sales").await;
+    let inside = group_of(&ada).await;
+    let listed = told(&app, "group list").await;
+    let full = told(&app, &format!("group delete {id}")).await;
+    let renamed = told(&app, &format!("group rename {id} Support")).await;
+    told(&app, "group add ada@example.org default").await;
+    let gone = told(&app, "group delete support").await;
+
+    assert!(made.starts_with("Sales is there: "), "{made}");
+    assert_eq!(taken, "nothing was changed: another group has this name, in whichever case");
+    assert_eq!(added, "ada@example.org is in the group Sales.\n");
+    assert_eq!(inside, "Sales");
+    assert_eq!(
+        listed,
+        format!("{default} Default (default), members: 0\n{id} Sales, members: 1\n")
+    );
+    assert!(full.contains("there are accounts in this group"), "{full}");
+    assert_eq!(renamed, "Sales is called Support now.\n");
+    assert_eq!((gone.as_str(), group_of(&ada).await.as_str()), ("Support is gone.\n", "Default"));
+    for (line, why) in [
+        ("group delete default", "the default group stays"),
+        ("group delete Sales", "there is no such group"),
+        ("group show 0199f0e0-0000-7000-8000-000000000001", "there is no such group"),
+        ("group add ada@example.org Sales", "there is no such group"),
+        ("group add nobody@example.org default", "there is no such account"),
+    ] {
+        let told = told(&app, line).await;
+        assert!(told.starts_with("nothing was changed: ") && told.contains(why), "{told}");
+    }
+    assert_eq!(
+        told(&app, "group list").await,
+        format!("{default} Default (default), members: 1\n")
+    );
+}
+
+async fn what_members_may_is_shown_and_changed_all_or_nothing(database: TestDatabase) {
+    let app = with_catalogue(Setting::on(database)).start().await;
+    told(&app, "group create Sales").await;
+
+    let before = told(&app, "group show sales").await;
+    let set = "group set Sales quota.KnowledgeBases=10 credits.weekly=5000 credits.pool=true \
+               mode.assistant=big persona.FAST=small models=big,small";
+    let changed = told(&app, set).await;
+    let refused = told(&app, "group set Sales credits.daily=7 credits.hourly=-1").await;
+    let shown = told(&app, "group show Sales").await;
+    let cleared = told(
+        &app,
+        "group set Sales quota.KnowledgeBases= credits.weekly= credits.pool= mode.Assistant= \
+         persona.fast= models=",
+    )
+    .await;
+    let other = told(&app, "group show default").await;
+
+    let settings = |of: &str| of.split_once('\n').map(|(_, rest)| rest.to_owned());
+    assert_eq!(
+        settings(&before).as_deref(),
+        Some(
+            "quota.KnowledgeBases=5 (default)\nquota.KnowledgeDocuments=100 (default)\n\
+             quota.KnowledgeStorageBytes=52428800 (default)\n\
+             quota.MonthlyEmbeddingTokens=5000000 (default)\nquota.ManagedPersonas=50 (default)\n\
+             quota.UserStorageBytes= (default)\n\
+             credits.hourly=0 (no limit)\ncredits.daily=0 (no limit)\n\
+             credits.weekly=0 (no limit)\ncredits.group-daily=0 (no limit)\n\
+             credits.group-weekly=0 (no limit)\ncredits.pool=false\nmodels=\n"
+        )
+    );
+    for line in [
+        "quota.KnowledgeBases=10\n",
+        "credits.weekly=5000\n",
+        "credits.pool=true\n",
+        "mode.Assistant=big\n",
+        "persona.fast=small\n",
+        "models=big,small\n",
+    ] {
+        assert!(changed.contains(line), "{changed}");
+    }
+    assert_eq!(refused, "nothing was changed: a limit is a whole number, 0 to 1000000000000");
+    assert_eq!(settings(&shown), Some(changed));
+    assert_eq!((Some(cleared), settings(&other)), (settings(&before), settings(&before)));
+}
+
+async fn models_that_are_none_are_set_with_a_warning(database: TestDatabase) {
+    let app = with_catalogue(Setting::on(database)).start().await;
+
+    let set = "group set default mode.Research=web persona.code=BIG models=small,typo,Web,typo";
+    let set = told(&app, set).await;
+    let shown = told(&app, "group show default").await;
+    let cleared = told(&app, "group set default mode.Research= persona.code= models=").await;
+
+    let warnings = "WARNING: `web` searches the web and is no chat model; it is passed over.\n\
+                    WARNING: `typo` is no entry of Ai:Providers; it is passed over.\n";
+    assert!(set.ends_with(warnings), "{set}");
+    assert_eq!(set.matches("WARNING").count(), 2, "{set}");
+    for line in ["mode.Research=web\n", "persona.code=BIG\n", "models=small,typo,Web\n"] {
+        assert!(shown.contains(line), "{shown}");
+    }
+    assert!(!shown.contains("WARNING") && !cleared.contains("WARNING"), "{shown}{cleared}");
+}
+
+/// With the models `big` and `small`, and the search `web`.
+fn with_catalogue(setting: Setting) -> Setting {
+    let entries = [("big", "OpenAI"), ("small", "OpenAI"), ("web", "Linkup")];
+    entries.into_iter().enumerate().fold(setting, |setting, (at, (id, kind))| {
+        let name = |key: &str| format!("Ai__Providers__{at}__{key}");
+        let setting = setting.with(&name("Id"), id).with(&name("ProviderType"), kind);
+        let setting = setting.with(&name("ApiKey"), "sk-of-an-entry");
+        setting.with(&name("Model"), if kind == "Linkup" { "fast" } else { id })
+    })
+}
+
+async fn what_is_done_to_groups_is_in_the_audit_log(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    app.sign_up("ada@example.org").await;
+
+    for line in [
+        "group create Sales",
+        "group rename Sales Support",
+        "group set Support credits.daily=5",
+        "group add ada@example.org Support",
+        "group add ada@example.org Default",
+        "group delete Support",
+    ] {
+        told(&app, line).await;
+    }
+
+    for (action, many) in [
+        ("Group.Created", 1),
+        ("Group.Renamed", 1),
+        ("Group.SettingsChanged", 1),
+        ("Group.MemberAdded", 2),
+        ("Group.Deleted", 1),
+    ] {
+        let named = format!("audit_entries WHERE action = '{action}' AND object LIKE 'group:%'");
+        assert_eq!(app.count(&named).await, many, "{action}");
+    }
+    let sides = "audit_identities WHERE part = 'subject' AND entry_id IN \
+                 (SELECT id FROM audit_entries WHERE action = 'Group.MemberAdded')";
+    assert_eq!(app.count(sides).await, 2);
+}
+
+async fn without_the_feature_there_is_one_group_whose_members_may_what_is_set(
+    database: TestDatabase,
+) {
+    let community = Terms::new("A test", Edition::Community, terms().issued_at);
+    let app = Setting::on(database).licensed(Some(community)).start().await;
+
+    let made = told(&app, "group create Sales").await;
+    let set = told(&app, "group set default credits.daily=5").await;
+
+    assert_eq!(made, "nothing was changed: no licence in force includes GroupManagement");
+    assert!(set.contains("credits.daily=5\n"), "{set}");
+    assert_eq!(app.count("user_groups").await, 1);
+}

@@ -1,0 +1,304 @@
+//! Tests of bodies: JSON, its errors, and compression.
+
+use std::io::{Read as _, Write as _};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::{GzEncoder, ZlibEncoder};
+use pia_demo_upstream::Demo;
+use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+fn deflate(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+fn chunked(bytes: &[u8]) -> Vec<u8> {
+    let mut chunks = Vec::new();
+    for piece in bytes.chunks(1 << 16) {
+        chunks.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
+        chunks.extend_from_slice(piece);
+        chunks.extend_from_slice(b"\r\n");
+    }
+    chunks.extend_from_slice(b"0\r\n\r\n");
+    chunks
+}
+
+fn person(email: &str) -> Vec<u8> {
+    json!({ "email": email, "password": PASSWORD }).to_string().into_bytes()
+}
+
+async fn register(caller: &Client, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+    caller.send("POST", "/auth/register", headers, body).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_json_is_refused_as_that() {
+    let app = TestApp::spawn().await;
+    let bodies: [&[u8]; 8] = [
+        b"",
+        b"{",
+        b"nonsense",
+        br#"{"email":}"#,
+        br#"{"email":"a@example.org"} {}"#,
+        b"{\"email\":\"\xff\xfe\"}",
+        b"\xef\xbb\xbf",
+        b"\xef\xbb\xbf\xef\xbb\xbf{}",
+    ];
+
+    for body in bodies {
+        let answer = register(&app.stranger(), &[JSON], body).await;
+
+        let shown = String::from_utf8_lossy(body);
+        assert_eq!(answer.refusal(), (400, "malformed_json"), "{shown}");
+        let faults = json!([{
+            "field": "", "code": "malformed_json", "message": answer.body["message"],
+        }]);
+        assert_eq!(answer.body["errors"], faults, "{shown}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mark_before_the_text_is_passed_over() {
+    let demo = Demo::start(0).expect("an upstream");
+    let app = Setting::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint()).start().await;
+    let marked = |body: &[u8]| [b"\xef\xbb\xbf", body].concat();
+    let ada = app.signed_in().await;
+    let asked = json!({ "messages": [{ "role": "user", "content": "Hi" }] }).to_string();
+    let id = uuid::Uuid::now_v7().to_string();
+    let chat = format!("/api/v1/chats/{id}");
+    let document =
+        json!({ "id": id, "title": "Hi", "updatedAt": "2026-01-02T03:04:05Z", "messages": [] });
+
+    let made = register(&app.stranger(), &[JSON], &marked(&person("a@example.org"))).await;
+    let packed = gzip(&marked(&person("b@example.org")));
+    let unpacked = register(&app.stranger(), &[JSON, ("content-encoding", "gzip")], &packed).await;
+    let answered = ada.send("POST", "/api/ai/chat", &[JSON], &marked(asked.as_bytes())).await;
+    let pushed = ada.send("POST", "/api/sync/push", &[JSON], &marked(b"{}")).await;
+    let put = ada.send("PUT", &chat, &[JSON], &marked(document.to_string().as_bytes())).await;
+
+    for answer in [made, unpacked, answered, pushed, put] {
+        assert!(matches!(answer.status, 200 | 201), "{}", answer.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_a_value_that_is_wrong_is_repeated() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+    let long = "sesame".repeat(30_000);
+
+    for (path, body) in [
+        ("/auth/register", json!({ "customerType": "sesame".repeat(2_000) })),
+        ("/auth/login/local", json!({ "email": "a@example.org", "password": { "sesame": 1 } })),
+        ("/auth/login/local", json!({ "email": "a@example.org", "password": ["sesame"] })),
+        ("/auth/password", json!({ "currentPassword": 123_456_789, "newPassword": "x" })),
+        ("/api/sync/push", json!({ "isE2EEEncrypted": long })),
+        ("/api/sync/push", json!({ "todos": { "deleted": [long, long] } })),
+        ("/api/sync/push", json!({ "settings": { "theme": long } })),
+        ("/api/e2ee/devices/register", json!({ "deviceId": { "sesame": 1 } })),
+    ] {
+        let answer = ada.post(path, &body).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{path}");
+        let text = answer.text();
+        assert!(!text.contains("sesame") && !text.contains("123456789"), "{text:.200}");
+        assert!(text.len() < 1_000, "{}: {text:.200}", text.len());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nesting_without_end_is_refused_and_does_no_harm() {
+    let app = TestApp::spawn().await;
+    let deep = format!(r#"{{"unknown":{}"#, "[".repeat(16_000));
+
+    let answer = register(&app.stranger(), &[JSON], deep.as_bytes()).await;
+
+    assert_eq!(answer.refusal(), (400, "malformed_json"));
+    assert_eq!(app.stranger().get("/health").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_of_the_wrong_type_is_told_by_its_field() {
+    let app = TestApp::spawn().await;
+
+    for (body, field) in [
+        (json!({ "email": 5, "password": PASSWORD }), "email"),
+        (json!({ "email": "a@example.org", "password": [PASSWORD] }), "password"),
+        (json!({ "customerType": "1" }), "customerType"),
+        (json!({ "customerType": 1.5 }), "customerType"),
+        (json!([]), ""),
+        (json!("text"), ""),
+        (json!(null), ""),
+    ] {
+        let answer = app.stranger().post("/auth/register", &body).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{body}");
+        let errors = answer.body["errors"].as_array().expect("faults");
+        assert_eq!(errors.len(), 1, "{body}");
+        assert_eq!(errors[0]["field"], field, "{body}");
+        assert_eq!(errors[0]["code"], "invalid", "{body}");
+        assert!(errors[0]["message"].is_string(), "{body}");
+        assert!(!answer.text().contains(PASSWORD), "{body}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_json_is_taken_and_what_says_nothing_is_taken_for_json() {
+    let app = TestApp::spawn().await;
+    let taken = [None, Some("application/json; charset=utf-8"), Some("application/vnd.pia+json")];
+    let refused = ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "json"];
+
+    for (number, kind) in taken.into_iter().enumerate() {
+        let headers: Vec<_> = kind.map(|it| ("content-type", it)).into_iter().collect();
+        let body = person(&format!("{number}@example.org"));
+        assert_eq!(register(&app.stranger(), &headers, &body).await.status, 200, "{kind:?}");
+    }
+    for kind in refused {
+        let body = person("refused@example.org");
+        let answer = register(&app.stranger(), &[("content-type", kind)], &body).await;
+        assert_eq!(answer.refusal(), (415, "unsupported_media_type"), "{kind}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn compressed_bodies_are_read() {
+    let app = TestApp::spawn().await;
+
+    for (email, coding, body) in [
+        ("gzip@example.org", "gzip", gzip(&person("gzip@example.org"))),
+        ("upper@example.org", "GZIP", gzip(&person("upper@example.org"))),
+        ("deflate@example.org", "deflate", deflate(&person("deflate@example.org"))),
+        ("plain@example.org", "identity", person("plain@example.org")),
+    ] {
+        let headers = [JSON, ("content-encoding", coding)];
+        let answer = register(&app.stranger(), &headers, &body).await;
+        assert_eq!(answer.status, 200, "{coding}: {}", answer.text());
+
+        let credentials = json!({ "email": email, "password": PASSWORD });
+        let signed_in = app.stranger().post("/auth/login/local", &credentials).await;
+        assert_eq!(signed_in.status, 200, "{coding}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_grows_too_long_when_it_is_unpacked_is_refused() {
+    let app = TestApp::spawn().await;
+    let bomb = gzip(&vec![b' '; 12 << 20]);
+
+    let answer = register(&app.stranger(), &[JSON, ("content-encoding", "gzip")], &bomb).await;
+
+    assert!(bomb.len() < 16 << 10, "it does not look too long");
+    assert_eq!(answer.refusal(), (413, "body_too_large"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_unpacked_is_refused() {
+    let app = TestApp::spawn().await;
+    let plain = person("broken@example.org");
+    let whole = gzip(&plain);
+    let cut = &whole[..whole.len() / 2];
+    let mut changed = whole.clone();
+    changed[whole.len() / 2] ^= 0x55;
+
+    for (what, body) in [("plain", &plain[..]), ("changed", &changed), ("cut", cut)] {
+        let headers = [JSON, ("content-encoding", "gzip")];
+        let answer = register(&app.stranger(), &headers, body).await;
+        assert_eq!(answer.refusal().0, 400, "{what}: {}", answer.text());
+    }
+    for coding in ["br", "zstd", "gzip, gzip", "whatever"] {
+        let headers = [JSON, ("content-encoding", coding)];
+        let answer = register(&app.stranger(), &headers, &whole).await;
+        assert_eq!(answer.refusal(), (415, "unsupported_encoding"), "{coding}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_may_come_in_chunks_of_unknown_number() {
+    let app = TestApp::spawn().await;
+    let headers = [JSON, ("transfer-encoding", "chunked")];
+
+    let answer = register(&app.stranger(), &headers, &chunked(&person("a@example.org"))).await;
+
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chunks_are_counted_though_nothing_was_announced() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+    let headers = [JSON, ("transfer-encoding", "chunked")];
+    let long = chunked(&vec![b' '; 33 << 20]);
+
+    let answer = ada.send("POST", "/api/ai/chat", &headers, &long).await;
+
+    assert_eq!(answer.refusal(), (413, "body_too_large"));
+    assert_eq!(answer.body["limit"], 32 << 20);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_answers_are_compressed_for_those_who_understand_it() {
+    let app = Setting::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
+    let accepting = [("accept-encoding", "gzip, deflate, br")];
+
+    let plain = app.stranger().get("/openapi/v1.json").await;
+    let packed = app.stranger().send("GET", "/openapi/v1.json", &accepting, b"").await;
+    let short = app.stranger().send("GET", "/health", &accepting, b"").await;
+
+    let mut unpacked = Vec::new();
+    GzDecoder::new(&packed.bytes[..]).read_to_end(&mut unpacked).expect("gzip");
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    assert_eq!(packed.header("vary").map(str::to_lowercase).as_deref(), Some("accept-encoding"));
+    assert_eq!(unpacked, plain.bytes);
+    assert!(packed.bytes.len() < plain.bytes.len());
+    assert_eq!(
+        (plain.header("content-encoding"), plain.body["openapi"].as_str()),
+        (None, Some("3.1.0"))
+    );
+    assert_eq!((short.status, short.header("content-encoding")), (200, None));
+    assert_eq!(short.text(), r#"{"status":"healthy"}"#);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn event_streams_are_never_compressed() {
+    let demo = Demo::start(0).expect("an upstream");
+    let setting = Setting::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint());
+    let app = setting.start().await;
+    let ada = app.signed_in().await;
+    let headers = [JSON, ("accept-encoding", "gzip")];
+    let body = json!({ "messages": [{ "role": "user", "content": "demo:chunks=100 Hi" }], "stream": true });
+
+    let answer = ada.send("POST", "/api/ai/chat", &headers, body.to_string().as_bytes()).await;
+
+    assert_eq!((answer.status, answer.header("content-encoding")), (200, None));
+    assert!(answer.text().ends_with("data: [DONE]\n\n"), "{}", answer.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_null_that_is_sent_is_as_if_the_key_were_not_there() {
+    let app = TestApp::spawn().await;
+    let silent = json!({
+        "email": "ada@example.org", "password": PASSWORD, "displayName": null,
+        "customerType": null, "companyName": null, "unknown": null,
+    });
+
+    let made = app.stranger().post("/auth/register", &silent).await;
+    let missing = app.stranger().post("/auth/refresh", &json!({ "refreshToken": null })).await;
+
+    assert_eq!(made.status, 200, "{}", made.text());
+    assert_eq!(missing.refusal(), (400, "validation_failed"));
+    assert_eq!(missing.body["errors"][0]["code"], "required");
+    assert_eq!(missing.body["errors"][0]["field"], "refreshToken");
+}

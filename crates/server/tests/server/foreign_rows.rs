@@ -1,0 +1,117 @@
+//! Tests that other people's rows look as if they did not exist.
+
+use pia_server_testkit::authenticator::{Authenticator, ORIGIN};
+use pia_server_testkit::chats::stored;
+use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::credentials::{
+    api_key_id, app_password_id, current_session, enrol, sessions,
+};
+use pia_server_testkit::harness::Setting;
+use pia_server_testkit::machine::{Machine, text};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use pia_web::Route;
+use serde_json::json;
+use uuid::Uuid;
+
+on_both_databases!(a_foreign_id_is_answered_as_an_unknown_one);
+
+/// Routes with an id in their path, whoever adds one. Models are nobody's.
+fn routes_with_an_id() -> Vec<Route> {
+    let all = pia_http::routes().into_iter().chain(pia_console::routes());
+    all.filter(|it| it.path.contains('{') && !it.path.ends_with("{model}")).collect()
+}
+
+/// Something of the owner's that the route's id could name. Whoever adds such
+/// a route says here what that is.
+async fn owned(route: &Route, owner: &Client) -> String {
+    let owned = match route.path {
+        "/auth/app-passwords/{appPasswordId}" => Some(app_password_id(owner).await),
+        "/auth/api-keys/{apiKeyId}" => Some(api_key_id(owner).await),
+        "/auth/sessions/{sessionId}" => Some(current_session(owner).await),
+        "/auth/webauthn/credentials/{id}" => {
+            Some(enrol(owner, &mut Authenticator::new(), "Key").await)
+        }
+        "/api/v1/chats/{id}" => Some(stored(owner).await),
+        path if path.starts_with("/api/e2ee/devices/{deviceId}/") => {
+            let device = Machine::new();
+            device.register(owner).await;
+            Some(device.id)
+        }
+        _ => None,
+    };
+    owned.expect(route.path)
+}
+
+/// Returns the expected answer where the caller has nothing. Ids of chats are
+/// unique within an account only: one that is stored under an id of another
+/// account is new, and there is nothing to delete.
+fn nothing_there(route: &Route) -> u16 {
+    match (route.method.as_str(), route.path) {
+        ("PUT", "/api/v1/chats/{id}") => 400,
+        ("DELETE", "/api/v1/chats/{id}") => 204,
+        _ => 404,
+    }
+}
+
+async fn call(client: &Client, route: &Route, id: &str) -> Answer {
+    let (before, rest) = route.path.split_once('{').expect("an id");
+    let (_, after) = rest.split_once('}').expect("an id");
+    let path = format!("{before}{id}{after}");
+    client.send(route.method.as_str(), &path, &[], &body(route)).await
+}
+
+/// Returns the body that the route reads before it looks for the row.
+fn body(route: &Route) -> Vec<u8> {
+    let key = json!({ "ciphertext": text(1, 60), "hkdfSalt": text(1, 32) });
+    match (route.method.as_str(), route.path) {
+        ("POST", "/api/e2ee/devices/{deviceId}/wrapped-umk") => key.to_string().into_bytes(),
+        ("PATCH", _) => json!({ "name": "Mine" }).to_string().into_bytes(),
+        _ => Vec::new(),
+    }
+}
+
+/// All of an answer but when it was given and its number; headers come in no
+/// order.
+fn seen(answer: &Answer) -> (u16, Vec<(String, String)>, Vec<u8>) {
+    let mut headers = answer.headers.clone();
+    headers.retain(|(name, _)| !["date", "x-request-id"].contains(&name.as_str()));
+    headers.sort();
+    (answer.status, headers, answer.bytes.clone())
+}
+
+async fn a_foreign_id_is_answered_as_an_unknown_one(database: TestDatabase) {
+    let app = Setting::on(database).with("Server__PublicUrl", ORIGIN).start().await;
+    let (owner, stranger) = (app.signed_in().await, app.signed_in().await);
+    let routes = routes_with_an_id();
+
+    for route in &routes {
+        let foreign = owned(route, &owner).await;
+        let unknown = call(&stranger, route, &Uuid::now_v7().to_string()).await;
+
+        assert_eq!(unknown.status, nothing_there(route), "{}", route.path);
+        if unknown.status == 404 {
+            assert_eq!(unknown.refusal(), (404, "not_found"), "{}", route.path);
+        }
+        for id in [&*foreign, &foreign.to_uppercase(), "5", "%00", "null", &"x".repeat(5000)] {
+            let answer = call(&stranger, route, id).await;
+            assert_eq!(seen(&answer), seen(&unknown), "{} {id}", route.path);
+        }
+    }
+    assert_eq!(sessions(&owner).await.len(), 1);
+    assert!(!routes.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_token_every_id_is_refused_alike() {
+    let setting = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", ORIGIN);
+    let app = setting.start().await;
+    let owner = app.signed_in().await;
+
+    for route in &routes_with_an_id() {
+        for id in [owned(route, &owner).await, Uuid::now_v7().to_string(), "5".to_owned()] {
+            let answer = call(&app.stranger(), route, &id).await;
+            assert_eq!(answer.refusal(), (401, "unauthorized"), "{} {id}", route.path);
+        }
+    }
+}

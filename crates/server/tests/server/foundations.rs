@@ -1,0 +1,263 @@
+//! Tests of what holds for every route.
+
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_server_answers_and_says_that_it_is_ready() {
+    let app = TestApp::spawn().await;
+
+    let health = app.stranger().get("/health").await;
+    let ready = app.stranger().get("/ready").await;
+
+    assert_eq!((health.status, health.text()), (200, r#"{"status":"healthy"}"#.to_owned()));
+    assert_eq!((ready.status, ready.body["license"].as_str()), (200, Some("valid")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_who_signs_up_can_look_at_their_account() {
+    let app = TestApp::spawn().await;
+
+    let ada = app.sign_up("Ada@example.org").await;
+    let me = ada.get("/auth/me").await;
+
+    assert_eq!((me.status, me.body["email"].as_str()), (200, Some("Ada@example.org")));
+    assert_eq!(me.body["id"].as_str(), ada.user.as_deref());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_answer_has_an_id_of_the_servers_own_whatever_was_sent() {
+    let trusting =
+        Setting::on(TestDatabase::sqlite()).with("Server__TrustedProxies", "127.0.0.0/8");
+    let mut seen = std::collections::BTreeSet::new();
+
+    for app in [TestApp::spawn().await, trusting.start().await] {
+        for (path, id) in [
+            ("/health", "5d7c-AZ_9.:"),
+            ("/health", ""),
+            ("/health", "{\"forged\":1}"),
+            ("/nowhere", "ümlaut"),
+            ("/auth/me", "a,b"),
+        ] {
+            let answer = app.stranger().send("GET", path, &[("x-request-id", id)], b"").await;
+            let own = answer.header("x-request-id").expect("an id").to_owned();
+            assert!(uuid::Uuid::parse_str(&own).is_ok(), "{own}");
+            assert!(seen.insert(own));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_server_can_live_under_a_path_that_its_proxy_may_strip() {
+    let app = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
+    let ada = app.signed_in().await;
+
+    for (path, status) in [
+        ("/pia/auth/me", 200),
+        ("/auth/me", 200),
+        ("/pia/health?probe=1", 200),
+        ("/pia/admin/setup", 200),
+        ("/pia", 404),
+        ("/pia/", 404),
+        ("/pia?x", 404),
+        ("/piano/health", 404),
+        ("/pia/pia/health", 404),
+        ("/other/health", 404),
+    ] {
+        assert_eq!(ada.get(path).await.status, status, "{path}");
+    }
+    assert_eq!(app.stranger().get("/pia/auth/me").await.refusal(), (401, "unauthorized"));
+    assert_eq!(ada.post("/pia/health", &json!({})).await.refusal().0, 405);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_not_good_is_no_hindrance_where_none_is_needed() {
+    let app = Setting::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
+    app.sign_up("ada@example.org").await;
+    let credentials = json!({ "email": "ada@example.org", "password": PASSWORD }).to_string();
+    let json = ("content-type", "application/json");
+
+    for given in ["Bearer", "Bearer ", "Bearer x.y.z", "Basic YTpi", "Nonsense", "Bearer a b"] {
+        let bearer = ("authorization", given);
+        for path in ["/health", "/ready", "/api/capabilities", "/openapi/v1.json", "/admin/setup"] {
+            let answer = app.stranger().send("GET", path, &[bearer], b"").await;
+            assert_eq!(answer.status, 200, "{given} {path}");
+        }
+        let signed_in = app
+            .stranger()
+            .send("POST", "/auth/login/local", &[bearer, json], credentials.as_bytes())
+            .await;
+        assert_eq!(signed_in.status, 200, "{given}");
+        let refused = app.stranger().send("GET", "/auth/me", &[bearer], b"").await;
+        assert_eq!(refused.refusal(), (401, "unauthorized"), "{given}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_name_of_the_bearer_scheme_may_be_written_in_any_case() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+    let token = ada.access.clone().expect("a token");
+
+    for scheme in ["Bearer", "bearer", "BEARER"] {
+        let value = format!("{scheme} {token}");
+        let headers = [("authorization", value.as_str())];
+        let answer = app.stranger().send("GET", "/auth/me", &headers, b"").await;
+        assert_eq!(answer.status, 200, "{scheme}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_absent_is_left_out_of_every_answer() {
+    let app = Setting::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
+    let person = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let stranger = app.stranger();
+    let mut answers = vec![
+        stranger.post("/auth/register", &person).await,
+        stranger.post("/auth/register", &person).await,
+        stranger.post("/auth/register", &json!({})).await,
+        stranger.post("/auth/login/local", &json!({})).await,
+    ];
+    let envelope = stranger.post("/auth/login/local", &person).await;
+    let ada = app.stranger().with_tokens(&envelope.body);
+    answers.push(envelope);
+    for path in [
+        "/auth/me",
+        "/api/ai/status",
+        "/api/ai/templates",
+        "/api/capabilities",
+        "/openapi/v1.json",
+        "/ready",
+        "/nowhere",
+    ] {
+        answers.push(ada.get(path).await);
+    }
+    answers.push(ada.post("/auth/refresh", &json!({ "refreshToken": ada.refresh })).await);
+    answers.push(ada.post("/api/ai/optimize", &json!({ "text": "Hi" })).await);
+
+    for answer in answers {
+        assert!(!answer.body.is_null(), "no JSON: {}", answer.text());
+        assert!(!has_null(&answer.body), "{}", answer.text());
+    }
+}
+
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(fields) => fields.values().any(has_null),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_requests_may_use_one_connection() {
+    let app = TestApp::spawn().await;
+    let ask = b"GET /health HTTP/1.1\r\nhost: test\r\n\r\n".repeat(3);
+    let last = b"GET /nowhere HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n";
+
+    let mut socket = tokio::net::TcpStream::connect(app.addr).await.expect("a connection");
+    tokio::io::AsyncWriteExt::write_all(&mut socket, &[&ask[..], last].concat())
+        .await
+        .expect("sent");
+    let mut raw = String::new();
+    tokio::io::AsyncReadExt::read_to_string(&mut socket, &mut raw).await.expect("answers");
+
+    assert_eq!(raw.matches("HTTP/1.1 200 OK").count(), 3, "{raw}");
+    assert_eq!(raw.matches("HTTP/1.1 404 Not Found").count(), 1, "{raw}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_cache_keeps_an_answer_and_no_browser_guesses_what_it_is() {
+    let app = TestApp::spawn().await;
+
+    for path in ["/health", "/auth/me", "/no/such/path"] {
+        let answer = app.stranger().get(path).await;
+
+        assert_eq!(answer.header("cache-control"), Some("no-store"), "{path}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_loads_nothing_and_browsers_come_back_by_tls() {
+    let https = ("Server__PublicUrl", "https://pia.example.com");
+    let strict = Setting::on(TestDatabase::sqlite()).with(https.0, https.1).start().await;
+    let own = Setting::on(TestDatabase::sqlite()).with(https.0, https.1);
+    let own = own.with("Server__StrictTransport", "max-age=60").start().await;
+    let off = Setting::on(TestDatabase::sqlite()).with(https.0, https.1);
+    let off = off.with("Server__StrictTransport", "off").start().await;
+    let plain = TestApp::spawn().await;
+
+    for (app, policy) in [
+        (&strict, Some("max-age=31536000; includeSubDomains")),
+        (&own, Some("max-age=60")),
+        (&off, None),
+        (&plain, None),
+    ] {
+        for path in ["/health", "/auth/me", "/no/such/path", "/auth/register.html"] {
+            let answer = app.stranger().get(path).await;
+
+            assert_eq!(answer.header("strict-transport-security"), policy, "{path}");
+            let loads = answer.header("content-security-policy").unwrap_or_default();
+            for part in ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"] {
+                assert!(loads.contains(part), "{path}: {loads}");
+            }
+            assert!(answer.header("referrer-policy").is_some(), "{path}");
+        }
+    }
+}
+
+/// Framing must not be ambiguous: a proxy in front that sees another end of a
+/// request would let somebody's bytes begin another's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_whose_end_is_in_doubt_is_refused() {
+    let app = TestApp::spawn().await;
+    let smuggled = "GET /health HTTP/1.1\r\nhost: test\r\n\r\n";
+
+    for framing in [
+        "content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+        "transfer-encoding: chunked\r\ncontent-length: 5\r\n\r\n0\r\n\r\n",
+        "content-length: 5\r\ncontent-length: 6\r\n\r\nhello",
+        "content-length: +5\r\n\r\nhello",
+        "content-length: 5, 5\r\n\r\nhello",
+        "transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+        "transfer-encoding: xchunked\r\n\r\n0\r\n\r\n",
+        "transfer-encoding : chunked\r\n\r\n0\r\n\r\n",
+        "transfer-encoding: chunked\r\ntransfer-encoding: identity\r\n\r\n0\r\n\r\n",
+    ] {
+        let head = "POST /auth/login/local HTTP/1.1\r\nhost: test\r\n";
+        let mut socket = tokio::net::TcpStream::connect(app.addr).await.expect("a connection");
+        let raw = format!("{head}{framing}{smuggled}");
+        tokio::io::AsyncWriteExt::write_all(&mut socket, raw.as_bytes()).await.expect("sent");
+        let mut answers = Vec::new();
+        let all = tokio::io::AsyncReadExt::read_to_end(&mut socket, &mut answers);
+        let ended = tokio::time::timeout(std::time::Duration::from_secs(5), all).await;
+        let answers = String::from_utf8_lossy(&answers);
+
+        assert!(answers.starts_with("HTTP/1.1 400 Bad Request"), "{framing:?}: {answers}");
+        assert_eq!(answers.matches("HTTP/1.1").count(), 1, "{framing:?}: {answers}");
+        assert!(ended.is_ok(), "{framing:?}: the connection goes on");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_coding_that_there_is_not_is_answered_in_plain() {
+    let app = TestApp::spawn().await;
+    let coding = [("accept-encoding", "br, identity;q=0")];
+
+    let answer = app.stranger().send("GET", "/health", &coding, b"").await;
+
+    assert_eq!((answer.status, answer.header("content-encoding")), (200, None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_array_is_not_taken_for_the_values_of_an_object() {
+    let app = TestApp::spawn().await;
+
+    let values = serde_json::json!(["ada@example.org", "correct horse battery staple"]);
+    let answer = app.stranger().post("/auth/login/local", &values).await;
+
+    assert_eq!((answer.status, answer.error()), (400, "validation_failed"));
+}

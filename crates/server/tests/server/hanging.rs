@@ -1,0 +1,280 @@
+//! A database that hangs or is restarted beneath two instances, and instances
+//! that are restarted.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::future::{join, join_all};
+use pia_server_testkit::ai_client::{CHAT, Live, chat_request, streamed};
+use pia_server_testkit::ai_peer::Peer;
+use pia_server_testkit::client::{Answer, Client, parse};
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::patience::until;
+use pia_server_testkit::program::Call;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+/// Nobody waits longer: the limit of a statement, and a little.
+const MAX_WAIT: Duration = Duration::from_secs(6);
+const LOGIN: &str = "/auth/login/local";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Traffic {
+    Flows,
+    /// Connections stay, and nobody answers: as with a stopped process.
+    Halted,
+    /// Connections are closed, and new ones too: as while one restarts.
+    Closed,
+}
+
+/// A way to a database that can be blocked.
+struct Way {
+    traffic: watch::Sender<Traffic>,
+}
+
+impl Way {
+    /// Puts one before this database, which is reached through it from now on.
+    async fn before(database: &mut TestDatabase) -> Self {
+        let (scheme, rest) = database.url.split_once('@').expect("a user");
+        let (server, name) = rest.split_once('/').expect("a database");
+        let server: SocketAddr = server.parse().expect("an address");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let addr = listener.local_addr().expect("an address");
+        database.url = format!("{scheme}@{addr}/{name}");
+        let (traffic, seen) = watch::channel(Traffic::Flows);
+        #[expect(clippy::disallowed_methods, reason = "ends with the test")]
+        tokio::spawn(async move {
+            while let Ok((near, _)) = listener.accept().await {
+                tokio::spawn(carry(near, server, seen.clone()));
+            }
+        });
+        Self { traffic }
+    }
+
+    fn set(&self, traffic: Traffic) {
+        self.traffic.send_replace(traffic);
+    }
+}
+
+async fn carry(near: TcpStream, server: SocketAddr, mut traffic: watch::Receiver<Traffic>) {
+    let mut closed = traffic.clone();
+    let carrying = async {
+        let open = traffic.wait_for(|it| *it == Traffic::Flows).await.is_ok();
+        if !open {
+            return;
+        }
+        let far = TcpStream::connect(server).await.expect("a database");
+        let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
+        tokio::select! {
+            () = copy(near_in, far_out, traffic.clone()) => {}
+            () = copy(far_in, near_out, traffic.clone()) => {}
+        }
+    };
+    tokio::select! {
+        () = carrying => {}
+        _ = closed.wait_for(|it| *it == Traffic::Closed) => {}
+    }
+}
+
+async fn copy(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    mut traffic: watch::Receiver<Traffic>,
+) {
+    let mut bytes = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = from.read(&mut bytes).await {
+        let open = traffic.wait_for(|it| *it == Traffic::Flows).await.is_ok();
+        if !open || to.write_all(&bytes[..count]).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Two instances on one database with a way to it.
+async fn two_instances(upstream: &str) -> (Way, TestApp, TestApp) {
+    let mut database = TestDatabase::postgres().await;
+    let way = Way::before(&mut database).await;
+    let one = Setting::on(database).with_upstream(upstream).start().await;
+    let other = Setting::beside(&one).with_upstream(upstream).start().await;
+    (way, one, other)
+}
+
+async fn timed(answer: impl Future<Output = Answer>) -> (Answer, Duration) {
+    let begun = Instant::now();
+    (answer.await, begun.elapsed())
+}
+
+/// Runs all that a person does at once, and returns how long each took.
+async fn everything(app: &TestApp, ada: &Client) -> Vec<(Answer, Duration)> {
+    let stranger = app.stranger();
+    let ada = ada.clone().at(app.addr);
+    let login = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let push = json!({ "memories": [{ "label": "x" }] });
+    let chat =
+        pia_server_testkit::chats::chat(&uuid::Uuid::now_v7().to_string(), "2026-08-01T09:14:02Z");
+    let (one, two) = join(
+        join_all([timed(ada.get("/auth/me")), timed(ada.get("/auth/sessions"))]),
+        join_all([timed(stranger.post(LOGIN, &login)), timed(ada.post("/api/sync/push", &push))]),
+    )
+    .await;
+    let three = timed(pia_server_testkit::chats::put(&ada, &chat)).await;
+    one.into_iter().chain(two).chain([three]).collect()
+}
+
+async fn all_is_well(app: &TestApp, ada: &Client) -> bool {
+    let answers = everything(app, ada).await;
+    let ready = app.stranger().get("/ready").await.status == 200;
+    ready && answers.iter().all(|(answer, _)| answer.status < 300)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_hangs_holds_up_nobody_and_all_is_well_once_it_wakes() {
+    let upstream = Peer::start().await;
+    let (way, one, other) = two_instances(&upstream.endpoint).await;
+    let ada = one.sign_up("ada@example.org").await;
+    one.admin("group set default credits.daily=100000").await.expect("a limit");
+    let mut stream = Live::ask(&ada, CHAT, &streamed("Hello")).await;
+    let mut call = upstream.call().await;
+    let first = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"before\"}}]}\n\n";
+    call.say("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").await;
+    call.say(first).await;
+    stream.until("before").await;
+
+    way.set(Traffic::Halted);
+    let halted = join(everything(&one, &ada), everything(&other, &ada));
+    let going_on = async {
+        call.say("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"meanwhile\"}}]}\n\n")
+            .await;
+        stream.until("meanwhile").await
+    };
+    let stranger = other.stranger();
+    let ready = timed(stranger.get("/ready"));
+    let asked = chat_request("Hello");
+    let chat = timed(ada.post(CHAT, &asked));
+    let ((mut here, there), _, (ready, waited), chat) = tokio::join!(halted, going_on, ready, chat);
+    here.push(chat);
+
+    assert_eq!((ready.status, waited < Duration::from_secs(2)), (503, true), "{waited:?}");
+    for (answer, waited) in here.iter().chain(&there) {
+        assert!(*waited < MAX_WAIT, "{waited:?}: {}", answer.text());
+        if answer.status >= 300 {
+            let (status, code) = answer.refusal();
+            assert!(status == 503 && ["overloaded", "unavailable"].contains(&code), "{code}");
+        }
+    }
+    for answers in [&here, &there] {
+        assert!(answers.iter().any(|(it, _)| it.status == 503), "nobody noticed");
+    }
+    way.set(Traffic::Flows);
+    let woken = Instant::now();
+    for app in [&one, &other] {
+        until(async || all_is_well(app, &ada).await.then_some(())).await;
+    }
+    assert!(woken.elapsed() < Duration::from_secs(5), "{:?}", woken.elapsed());
+    call.say("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")
+        .await;
+    call.say("data: [DONE]\n\n").await;
+    stream.until("[DONE]").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_restarted_is_found_again() {
+    let upstream = Peer::start().await;
+    let (way, one, other) = two_instances(&upstream.endpoint).await;
+    let ada = one.sign_up("ada@example.org").await;
+    assert!(all_is_well(&one, &ada).await && all_is_well(&other, &ada).await);
+
+    way.set(Traffic::Closed);
+    let (here, there) = join(everything(&one, &ada), everything(&other, &ada)).await;
+    way.set(Traffic::Flows);
+
+    for (answer, waited) in here.iter().chain(&there) {
+        assert!(*waited < MAX_WAIT, "{waited:?}: {}", answer.text());
+        assert!(answer.status < 300 || answer.status == 503, "{}", answer.text());
+    }
+    let back = Instant::now();
+    for app in [&one, &other] {
+        until(async || all_is_well(app, &ada).await.then_some(())).await;
+    }
+    assert!(back.elapsed() < Duration::from_secs(5), "{:?}", back.elapsed());
+}
+
+/// Asks one instance; nothing where it ends before it answers.
+async fn ask(addr: SocketAddr, request: &str) -> Option<Answer> {
+    let mut socket = TcpStream::connect(addr).await.ok()?;
+    socket.write_all(request.as_bytes()).await.ok()?;
+    let mut raw = Vec::new();
+    socket.read_to_end(&mut raw).await.ok()?;
+    (!raw.is_empty()).then(|| parse(&raw))
+}
+
+/// Asks whichever instance answers, as a balancer does, until told to end.
+/// Answers how many were answered.
+async fn keep_asking(
+    instances: &watch::Receiver<[SocketAddr; 2]>,
+    request: &str,
+    ended: &AtomicBool,
+) -> usize {
+    let mut answered = 0;
+    while !ended.load(Ordering::Relaxed) {
+        let addrs = *instances.borrow();
+        for addr in addrs {
+            if let Some(answer) = ask(addr, request).await {
+                assert_eq!(answer.status, 200, "{}", answer.text());
+                answered += 1;
+            }
+        }
+    }
+    answered
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn instances_that_are_restarted_one_by_one_fail_nobody() {
+    let database = TestDatabase::postgres().await;
+    let call = || {
+        Call::new()
+            .licensed()
+            .with("Database__Provider", "postgresql")
+            .with("Database__ConnectionString", &database.url)
+            .with("RateLimits__Global", "1000000")
+    };
+    let (mut one, mut other) = (call().start().await, call().start().await);
+    let [ada, bob] = ["ada@example.org", "bob@example.org"]
+        .map(|email| json!({ "email": email, "password": PASSWORD }));
+    for person in [&ada, &bob] {
+        assert_eq!(one.stranger().post("/auth/register", person).await.status, 200);
+    }
+    let envelope = one.stranger().post(LOGIN, &ada).await;
+    let token = envelope.body["accessToken"].as_str().expect("a token");
+    let (tell, instances) = watch::channel([one.addr, other.addr]);
+    let ended = AtomicBool::new(false);
+    let (body, head) = (bob.to_string(), "host: x\r\nconnection: close\r\n");
+    let length = body.len();
+    let requests = [
+        format!("GET /auth/me HTTP/1.1\r\n{head}authorization: Bearer {token}\r\n\r\n"),
+        format!(
+            "POST {LOGIN} HTTP/1.1\r\n{head}content-type: application/json\r\n\
+             content-length: {length}\r\n\r\n{body}"
+        ),
+    ];
+    let asking = join_all(requests.iter().map(|it| keep_asking(&instances, it, &ended)));
+    let restarting = async {
+        for _ in 0..2 {
+            let next = call().start().await;
+            tell.send_replace([other.addr, next.addr]);
+            one.signal("TERM");
+            assert!(one.end().await.success());
+            (one, other) = (other, next);
+        }
+        ended.store(true, Ordering::Relaxed);
+    };
+
+    let (answered, ()) = join(asking, restarting).await;
+
+    assert!(answered.iter().all(|it| *it > 10), "{answered:?}");
+}

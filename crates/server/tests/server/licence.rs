@@ -1,0 +1,320 @@
+//! The licence: none yet, put in, replaced, and ended.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{Clock as _, SystemClock};
+use pia_policy::{Feature, Terms};
+use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp, licence, terms};
+use pia_server_testkit::licences::{ended, foreign, forged};
+use pia_server_testkit::patience::until;
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+async fn unlicensed() -> TestApp {
+    Setting::on(TestDatabase::sqlite()).licensed(None).start().await
+}
+
+/// A server that finds this in its licence's place.
+async fn unlicensed_with(file: &[u8]) -> TestApp {
+    Setting::on(TestDatabase::sqlite()).licence_file(file).start().await
+}
+
+fn token(app: &TestApp) -> String {
+    std::fs::read_to_string(app.dir.join(".setup-token")).expect("a token").trim().to_owned()
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).expect("a file").permissions().mode() & 0o777
+}
+
+/// Uploads a body as `curl --data-binary` does.
+async fn upload(app: &TestApp, token: &str, text: &str) -> Answer {
+    let headers = [("x-setup-token", token), ("content-type", "application/x-www-form-urlencoded")];
+    app.stranger().send("POST", "/admin/setup/license", &headers, text.as_bytes()).await
+}
+
+async fn submit(app: &TestApp, token: &str, text: &str) -> Answer {
+    let form: String = url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("token", token)
+        .append_pair("license", text)
+        .finish();
+    let headers = [("content-type", "application/x-www-form-urlencoded")];
+    app.stranger().send("POST", "/admin/setup", &headers, form.as_bytes()).await
+}
+
+/// A server whose licence ends in a minute of its clock.
+async fn ending() -> (TestApp, Client, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let end = Some(clock.now() + Duration::from_mins(1));
+    let app = Setting::on(TestDatabase::sqlite())
+        .licensed(Some(Terms { expires_at: end, ..terms() }))
+        .at(Arc::<ManualClock>::clone(&clock))
+        .start()
+        .await;
+    let ada = app.sign_up("ada@example.org").await;
+    (app, ada, clock)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_licence_nothing_is_open_but_probes_and_the_set_up() {
+    let setting = Setting::on(TestDatabase::sqlite()).licensed(None);
+    let app = setting.with("Server__PublicUrl", "https://pia.example.com/pia").start().await;
+    let stranger = app.stranger();
+
+    for (method, path) in [
+        ("GET", "/auth/me"),
+        ("POST", "/auth/login/local"),
+        ("POST", "/auth/register"),
+        ("POST", "/auth/logout"),
+        ("GET", "/api/capabilities"),
+        ("GET", "/openapi/v1.json"),
+        ("POST", "/api/ai/chat"),
+        ("DELETE", "/auth/me"),
+        ("GET", "/"),
+        ("GET", "/nowhere"),
+        ("POST", "/admin/elsewhere"),
+    ] {
+        let answer = stranger.send(method, path, &[], b"").await;
+        assert_eq!(answer.refusal(), (403, "no_license"), "{method} {path}");
+        assert_eq!(answer.body["setupUrl"], "https://pia.example.com/pia/admin/setup");
+    }
+    for path in ["/health", "/ready", "/metrics", "/admin/setup", "/admin/setup/style.css"] {
+        assert_eq!(stranger.get(path).await.status, 200, "{path}");
+    }
+    let html = [("accept", "text/html")];
+    let browser = stranger.send("GET", "/?lang=de", &html, b"").await;
+    assert_eq!((browser.status, browser.header("location")), (302, Some("admin/setup?lang=de")));
+    assert_eq!(stranger.get("/ready").await.body["license"], "missing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_licence_is_put_in_by_who_can_read_the_token() {
+    let app = unlicensed().await;
+    let file = app.dir.join("license.lic");
+    assert_eq!(mode(&app.dir.join(".setup-token")), 0o600);
+
+    let text = licence(&terms());
+    let answer = upload(&app, &token(&app), &text).await;
+
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(
+        (&answer.body["licensee"], &answer.body["edition"]),
+        (&json!("A test"), &json!("Enterprise"))
+    );
+    assert!(answer.body["features"].as_array().is_some_and(|it| it.contains(&json!("AiProxy"))));
+    assert_eq!(app.stranger().get("/ready").await.body["license"], "valid");
+    assert_eq!(app.signed_in().await.get("/auth/me").await.status, 200);
+    assert_eq!(mode(&file), 0o600);
+    assert_eq!(std::fs::read_to_string(&file).expect("a file").trim(), text);
+    let again = upload(&app, &token(&app), &text).await;
+    assert_eq!(again.refusal(), (409, "already_licensed"), "what is left is the administrator");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_licence_that_was_put_in_outlives_the_process() {
+    let app = unlicensed().await;
+    let text = licence(&terms());
+    upload(&app, &token(&app), &text).await;
+
+    let kept = std::fs::read(app.dir.join("license.lic")).expect("a file");
+    let next = unlicensed_with(&kept).await;
+
+    assert_eq!(String::from_utf8_lossy(&kept).trim(), text);
+    assert_eq!(next.stranger().get("/ready").await.body["license"], "valid");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_licence_is_put_in_with_a_form_too() {
+    let app = unlicensed().await;
+    let page = app.stranger().get("/admin/setup").await;
+
+    let refused = submit(&app, "wrong", &licence(&terms())).await;
+    let wrapped: String = licence(&terms()).chars().flat_map(|it| [it, '\n']).collect();
+    let taken = submit(&app, &token(&app), &wrapped).await;
+
+    let kind = page.header("content-type").unwrap_or_default();
+    assert!(kind.starts_with("text/html") && page.text().contains("<form"), "{}", page.text());
+    assert_eq!(page.header("cache-control"), Some("no-store"));
+    assert!(
+        page.header("content-security-policy").is_some_and(|it| it.contains("default-src 'none'"))
+    );
+    assert_eq!(refused.status, 403, "{}", refused.text());
+    assert_eq!((taken.status, taken.header("location")), (303, Some("setup")), "{}", taken.text());
+    assert_eq!(app.stranger().get("/api/capabilities").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_token_learns_nothing() {
+    let app = unlicensed().await;
+    let right = token(&app);
+    let cut = right.get(..right.len() - 1).unwrap_or_default();
+
+    for wrong in ["", "wrong", cut] {
+        for text in [licence(&terms()), forged(), "nonsense".to_owned()] {
+            let answer = upload(&app, wrong, &text).await;
+            assert_eq!(answer.refusal(), (403, "invalid_setup_token"), "{wrong}");
+        }
+    }
+    assert_eq!(token(&app), right);
+    assert_eq!(app.stranger().get("/api/capabilities").await.error(), "no_license");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_with_a_licence_is_told_apart() {
+    let app = unlicensed().await;
+    let whole = licence(&terms());
+    let cut = whole.get(..whole.len() / 2).unwrap_or_default().to_owned();
+
+    for (text, code) in [
+        (forged(), "license_forged"),
+        (foreign(), "license_foreign"),
+        (cut, "license_truncated"),
+        (String::new(), "license_truncated"),
+        ("nonsense".to_owned(), "license_truncated"),
+        (ended(), "license_expired"),
+    ] {
+        let answer = upload(&app, &token(&app), &text).await;
+        assert_eq!(answer.refusal(), (400, code), "{text}");
+    }
+    assert!(!app.dir.join("license.lic").exists());
+    assert_eq!(upload(&app, &token(&app), &whole).await.status, 200);
+    let again = upload(&app, "whatever", &whole).await;
+    assert_eq!(again.refusal(), (409, "already_licensed"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_licence_file_that_is_no_good_is_as_none() {
+    for text in [forged(), foreign(), "nonsense".to_owned()] {
+        let app = unlicensed_with(text.as_bytes()).await;
+
+        assert_eq!(app.stranger().get("/ready").await.body["license"], "refused");
+        assert_eq!(app.stranger().get("/api/capabilities").await.refusal(), (403, "no_license"));
+        assert_eq!(upload(&app, &token(&app), &licence(&terms())).await.status, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_file_in_its_place_takes_effect_without_a_restart() {
+    let app = unlicensed().await;
+    let file = app.dir.join("license.lic");
+    let licensed = async || app.stranger().get("/ready").await.body["license"].clone();
+
+    std::fs::write(&file, licence(&terms())).expect("a file");
+    until(async || (licensed().await == "valid").then_some(())).await;
+    let ada = app.signed_in().await;
+    assert_eq!(ada.get("/api/ai/templates").await.status, 200);
+
+    let smaller = Terms { features: Some([Feature::Sync].into()), ..terms() };
+    std::fs::write(&file, licence(&smaller)).expect("a file");
+    let refusal = until(async || {
+        let answer = ada.get("/api/ai/templates").await;
+        (answer.status != 200).then_some(answer)
+    });
+    assert_eq!(refusal.await.refusal(), (403, "feature_not_licensed"));
+
+    std::fs::write(&file, foreign()).expect("a file");
+    until(async || (licensed().await == "refused").then_some(())).await;
+    assert_eq!(ada.get("/auth/me").await.refusal(), (403, "no_license"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_licence_past_its_end_lets_people_stay_signed_in_and_read() {
+    let (app, ada, clock) = ending().await;
+    clock.advance(Duration::from_mins(2));
+    let person = json!({ "email": "ada@example.org", "password": PASSWORD });
+
+    let envelope = app.stranger().post("/auth/login/local", &person).await;
+    let refreshed =
+        app.stranger().post("/auth/refresh", &json!({ "refreshToken": ada.refresh })).await;
+    let next = app.stranger().with_tokens(&refreshed.body);
+
+    assert_eq!((envelope.status, refreshed.status), (200, 200));
+    for path in [
+        "/auth/me",
+        "/api/capabilities",
+        "/api/ai/status",
+        "/api/ai/templates",
+        "/api/v1/chats",
+        "/api/conversations",
+        "/ready",
+    ] {
+        assert_eq!(next.get(path).await.status, 200, "{path}");
+    }
+    assert_eq!(app.stranger().get("/ready").await.body["license"], "expired");
+    let out = app.stranger().post("/auth/logout", &json!({ "refreshToken": next.refresh })).await;
+    assert_eq!(out.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_licence_past_its_end_stops_writing_and_what_costs() {
+    let (app, ada, clock) = ending().await;
+    clock.advance(Duration::from_mins(2));
+
+    for path in [
+        "/auth/register",
+        "/auth/business-profile",
+        "/api/ai/optimize",
+        "/api/ai/chat",
+        "/api/ai/chat/completions",
+        "/api/conversations/sync",
+    ] {
+        let answer = ada.post(path, &json!({})).await;
+        assert_eq!(answer.refusal(), (403, "license_expired"), "{path}");
+        assert_eq!(
+            app.stranger().post(path, &json!({})).await.error(),
+            "license_expired",
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_licence_past_its_end_is_renewed_like_a_first_one() {
+    let (app, ada, clock) = ending().await;
+    clock.advance(Duration::from_mins(2));
+    let token = until(async || {
+        let token = std::fs::read_to_string(app.dir.join(".setup-token")).ok()?;
+        (!token.trim().is_empty()).then(|| token.trim().to_owned())
+    });
+
+    let answer = upload(&app, &token.await, &licence(&terms())).await;
+
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let declaration = json!({ "companyName": "Ada & Co", "actingAsBusiness": true });
+    assert_eq!(ada.post("/auth/business-profile", &declaration).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_licence_does_not_include_is_refused_by_name() {
+    let without = Terms { features: Some([Feature::Sync, Feature::E2ee].into()), ..terms() };
+    let app = Setting::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
+    let ada = app.signed_in().await;
+
+    for (method, path) in [
+        ("GET", "/api/ai/status"),
+        ("GET", "/api/ai/templates"),
+        ("POST", "/api/ai/optimize"),
+        ("POST", "/api/ai/chat"),
+        ("POST", "/api/ai/chat/completions"),
+    ] {
+        let answer = ada.send(method, path, &[], b"").await;
+        assert_eq!(answer.refusal(), (403, "feature_not_licensed"), "{path}");
+        assert_eq!(answer.body["feature"], "AiProxy", "{path}");
+        let stranger = app.stranger().send(method, path, &[], b"").await;
+        assert_eq!(stranger.refusal(), (401, "unauthorized"), "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_nobody_has_said_how_the_server_is_reached_a_path_is_told() {
+    let app = Setting::on(TestDatabase::sqlite()).licensed(None).start().await;
+
+    let refused = app.stranger().get("/auth/me").await;
+
+    assert_eq!(refused.body["setupUrl"], "/admin/setup");
+}

@@ -1,0 +1,248 @@
+//! Rate budgets: who pays from which, and what is said when one is spent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_demo_upstream::Demo;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+on_both_databases!(
+    accounts_are_made_within_the_budget_of_an_address,
+    passwords_are_tried_within_the_budget_of_an_address,
+    sessions_behind_one_address_do_not_pay_for_each_other,
+);
+
+/// The test's own address is trusted to say for whom it calls.
+fn behind_a_proxy(database: TestDatabase) -> Setting {
+    Setting::on(database).with("Server__TrustedProxies", "127.0.0.0/8")
+}
+
+async fn post_from(address: &str, caller: &Client, path: &str, body: serde_json::Value) -> Answer {
+    let headers = [("content-type", "application/json"), ("x-forwarded-for", address)];
+    caller.send("POST", path, &headers, body.to_string().as_bytes()).await
+}
+
+fn spent(answer: &Answer, longest_wait: u64) {
+    assert_eq!(answer.refusal(), (429, "rate_limited"), "{}", answer.text());
+    let wait = answer.header("retry-after").and_then(|it| it.parse::<u64>().ok());
+    assert!(wait.is_some_and(|it| (1..=longest_wait).contains(&it)), "{wait:?}");
+}
+
+async fn register(app: &TestApp, address: &str) -> Answer {
+    let email = format!("{}@example.org", uuid::Uuid::now_v7());
+    let person = json!({ "email": email, "password": PASSWORD });
+    post_from(address, &app.stranger(), "/auth/register", person).await
+}
+
+async fn accounts_are_made_within_the_budget_of_an_address(database: TestDatabase) {
+    let app = behind_a_proxy(database).with("RateLimits__Auth", 3).start().await;
+
+    for _ in 0..3 {
+        assert_eq!(register(&app, "192.0.2.1").await.status, 200);
+    }
+
+    spent(&register(&app, "192.0.2.1").await, 20);
+    assert_eq!(register(&app, "192.0.2.2").await.status, 200);
+    assert_eq!(register(&app, "2001:db8::1").await.status, 200);
+}
+
+async fn passwords_are_tried_within_the_budget_of_an_address(database: TestDatabase) {
+    let app = behind_a_proxy(database).with("RateLimits__LocalAuth", 2).start().await;
+    let guess = async |address: &str, email: &str| {
+        let credentials = json!({ "email": email, "password": "a wrong password" });
+        post_from(address, &app.stranger(), "/auth/login/local", credentials).await
+    };
+
+    let tries =
+        [guess("192.0.2.1", "a@example.org").await, guess("192.0.2.1", "b@example.org").await];
+    let third = guess("192.0.2.1", "c@example.org").await;
+    let malformed = post_from("192.0.2.1", &app.stranger(), "/auth/login/local", json!([])).await;
+
+    assert_eq!(tries.map(|it| it.status), [401, 401]);
+    spent(&third, 30);
+    spent(&malformed, 30);
+    assert_eq!(guess("192.0.2.2", "a@example.org").await.status, 401);
+}
+
+async fn sessions_behind_one_address_do_not_pay_for_each_other(database: TestDatabase) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let setting = Setting::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let app = setting.without("RateLimits__Auth").start().await;
+    let people = [app.signed_in().await, app.signed_in().await, app.signed_in().await];
+    app.reload(&json!({ "RateLimits": { "Auth": 2 } }));
+    clock.advance(Duration::from_mins(1));
+    let refresh = async |token: Option<&str>| {
+        app.stranger().post("/auth/refresh", &json!({ "refreshToken": token })).await
+    };
+    let unknown = "nobody's token";
+
+    for _ in 0..2 {
+        assert_eq!(refresh(Some(unknown)).await.status, 401);
+    }
+    spent(&refresh(Some(unknown)).await, 30);
+    for person in &people {
+        let first = refresh(person.refresh.as_deref()).await;
+        let second = refresh(first.body["refreshToken"].as_str()).await;
+        assert_eq!((first.status, second.status), (200, 200));
+        spent(&refresh(second.body["refreshToken"].as_str()).await, 30);
+    }
+    let body = json!({ "refreshToken": people.first().and_then(|it| it.refresh.clone()) });
+    spent(&app.stranger().post("/auth/logout", &body).await, 30);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_is_only_believed_from_those_who_are_trusted() {
+    let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Auth", 2).start().await;
+
+    let statuses = [
+        register(&app, "192.0.2.1").await.status,
+        register(&app, "192.0.2.2").await.status,
+        register(&app, "192.0.2.3").await.status,
+    ];
+
+    assert_eq!(statuses, [200, 200, 429]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_client_claims_before_its_proxy_is_not_believed() {
+    let app = behind_a_proxy(TestDatabase::sqlite()).with("RateLimits__Auth", 2).start().await;
+
+    let statuses = [
+        register(&app, "10.1.1.1, 192.0.2.1").await.status,
+        register(&app, "10.2.2.2, 192.0.2.1").await.status,
+        register(&app, "10.3.3.3, 192.0.2.1").await.status,
+        register(&app, "10.3.3.3, 192.0.2.2").await.status,
+    ];
+
+    assert_eq!(statuses, [200, 200, 429, 200]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn neighbours_in_one_ipv6_network_pay_together() {
+    let app = behind_a_proxy(TestDatabase::sqlite()).with("RateLimits__Auth", 2).start().await;
+
+    let statuses = [
+        register(&app, "2001:db8:1:2::1").await.status,
+        register(&app, "2001:db8:1:2:ffff::2").await.status,
+        register(&app, "2001:db8:1:2::3").await.status,
+        register(&app, "2001:db8:1:3::1").await.status,
+    ];
+
+    assert_eq!(statuses, [200, 200, 429, 200]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_shows_a_good_token_pays_for_themselves_wherever_they_are() {
+    let app = behind_a_proxy(TestDatabase::sqlite()).with("RateLimits__Global", 3).start().await;
+    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let ask = async |who: &Client, address: &str| {
+        who.send("GET", "/api/capabilities", &[("x-forwarded-for", address)], b"").await
+    };
+
+    for address in ["192.0.2.1", "192.0.2.2", "192.0.2.3"] {
+        assert_eq!(ask(&ada, address).await.status, 200);
+    }
+
+    spent(&ask(&ada, "192.0.2.4").await, 20);
+    assert_eq!(ask(&bob, "192.0.2.1").await.status, 200);
+    assert_eq!(ask(&app.stranger(), "192.0.2.1").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guessing_a_token_costs_the_guesser() {
+    let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Global", 2).start().await;
+    let guesser = Client { access: Some("e30.e30.e30".to_owned()), ..app.stranger() };
+
+    let statuses = [
+        guesser.get("/api/ai/status").await.status,
+        guesser.get("/api/ai/status").await.status,
+        guesser.get("/api/ai/status").await.status,
+    ];
+
+    assert_eq!(statuses, [401, 401, 429]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_of_models_are_counted_by_user_and_apart() {
+    let demo = Demo::start(0).expect("an upstream");
+    let setting = Setting::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint());
+    let app = setting.with("RateLimits__Ai", 2).start().await;
+    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let optimize =
+        async |who: &Client| who.post("/api/ai/optimize", &json!({ "text": "Hi" })).await;
+
+    assert_eq!(optimize(&ada).await.status, 200);
+    assert_eq!(ada.post("/api/ai/chat", &json!([])).await.status, 400);
+
+    spent(&optimize(&ada).await, 30);
+    spent(&ada.post("/api/ai/chat/completions", &json!({})).await, 30);
+    assert_eq!(optimize(&bob).await.status, 200);
+    assert_eq!(ada.get("/api/ai/status").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn probes_never_starve() {
+    let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Global", 2).start().await;
+    let stranger = app.stranger();
+    for _ in 0..2 {
+        assert_eq!(stranger.get("/api/capabilities").await.status, 200);
+    }
+    spent(&stranger.get("/api/capabilities").await, 30);
+
+    let health = [
+        stranger.get("/health").await.status,
+        stranger.get("/health").await.status,
+        stranger.get("/health").await.status,
+    ];
+
+    assert_eq!(health, [200, 200, 429], "a bucket of its own, of the same size");
+    for _ in 0..20 {
+        assert_eq!(stranger.get("/ready").await.status, 200);
+        assert_eq!(stranger.get("/metrics").await.status, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn raised_budgets_take_effect_at_once() {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app = Setting::on(TestDatabase::sqlite())
+        .at(Arc::<ManualClock>::clone(&clock))
+        .without("RateLimits__Global")
+        .without("RateLimits__Auth")
+        .start()
+        .await;
+    app.reload(&json!({ "RateLimits": { "Global": 1, "Auth": 1 } }));
+    let stranger = app.stranger();
+    assert_eq!(stranger.get("/api/capabilities").await.status, 200);
+    spent(&stranger.get("/api/capabilities").await, 60);
+    assert_eq!(register(&app, "192.0.2.1").await.status, 200);
+    spent(&register(&app, "192.0.2.1").await, 60);
+
+    app.reload(&json!({ "RateLimits": { "Global": 100, "Auth": 100 } }));
+    // What an address owes is kept; it is paid off at the new rate.
+    clock.advance(Duration::from_secs(1));
+
+    assert_eq!(stranger.get("/api/capabilities").await.status, 200);
+    assert_eq!(register(&app, "192.0.2.1").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_opens_no_bucket_to_guess_from() {
+    let app = behind_a_proxy(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2).start().await;
+    let ada = app.signed_in().await;
+    let guess = async |caller: &Client| {
+        let credentials = json!({ "email": "bob@example.org", "password": "a wrong password" });
+        post_from("192.0.2.7", caller, "/auth/login/local", credentials).await
+    };
+    for _ in 0..2 {
+        assert_eq!(guess(&app.stranger()).await.status, 401);
+    }
+
+    spent(&guess(&ada).await, 60);
+}

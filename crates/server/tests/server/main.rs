@@ -1,0 +1,26 @@
+//! The composed server as operators and strangers see it: processes, settings,
+//! licences, set-up, pages, mail, routes and limits.
+
+#![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+mod hanging;
+
+mod admin;
+mod admin_groups;
+mod bodies;
+mod foreign_rows;
+mod foundations;
+mod licence;
+mod limits;
+mod mail;
+mod master_key;
+mod migrations;
+mod openapi;
+mod operator;
+mod pages;
+mod process;
+mod quotes;
+mod routes;
+mod settings;
+mod setup;
+mod tls;

@@ -1,0 +1,58 @@
+//! The binary and its master key, which stored data depends on.
+
+use pia_server_testkit::harness::MASTER_KEY;
+use pia_server_testkit::program::{Call, ServerProcess};
+
+const ANOTHER: &str = "b81d64f07a2c9e35d1f80b6c47a3e92f5d0c8b7164e3f29a0d5b8c7e61f4a392";
+
+/// A folder whose data was made under [`MASTER_KEY`].
+async fn used() -> Call {
+    let call = Call::new().licensed();
+    stop(call.start().await).await;
+    call
+}
+
+async fn stop(program: ServerProcess) {
+    program.signal("TERM");
+    assert!(program.end().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_key_is_taken_again() {
+    let call = used().await;
+
+    stop(call.start().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_key_stops_the_start() {
+    let call = used().await.with("ENCRYPTION_MASTER_KEY", ANOTHER);
+
+    let told = call.fails();
+
+    assert!(told.contains("SVC-ENC-001"), "{told}");
+    for key in [MASTER_KEY, ANOTHER] {
+        assert!(!told.contains(key), "{told}");
+    }
+    stop(call.with("ENCRYPTION_MASTER_KEY", MASTER_KEY).start().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_may_follow_the_one_before() {
+    let call = used().await.with("ENCRYPTION_MASTER_KEY", ANOTHER);
+    let call = call.with("Encryption__PreviousMasterKey", MASTER_KEY);
+
+    stop(call.start().await).await;
+    let call = call.without("Encryption__PreviousMasterKey");
+
+    stop(call.start().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_old_data_may_be_given_up() {
+    let call = used().await.with("ENCRYPTION_MASTER_KEY", ANOTHER);
+
+    let program = call.with("Encryption__AcceptNewMasterKey", "true").start().await;
+
+    program.logs("what the old one sealed cannot be read any more").await;
+}

@@ -1,0 +1,131 @@
+//! Tests of the operator's routes: probes, metrics, the API's description.
+
+use pia_policy::{Edition, Feature, Terms};
+use pia_server_testkit::harness::{Setting, TestApp, terms};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+const TOKEN: &str = "q7Zt3LxV9mR2cWb5Ks8N";
+
+on_both_databases!(readiness_tells_of_each_part);
+
+async fn readiness_tells_of_each_part(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+
+    let ready = app.stranger().get("/ready").await;
+
+    let all_is_well =
+        json!({ "status": "ready", "database": "ok", "migrations": "ok", "license": "valid" });
+    assert_eq!((ready.status, ready.body), (200, all_is_well));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chats_are_promised_where_the_licence_includes_them() {
+    let app = TestApp::spawn().await;
+    let without = Terms { features: Some([Feature::E2ee].into()), ..terms() };
+    let other = Setting::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
+
+    let capabilities = app.stranger().get("/api/capabilities").await;
+    let fewer = other.stranger().get("/api/capabilities").await;
+
+    assert_eq!(capabilities.body, json!({ "chats": true, "chatsSchemaVersion": 1 }));
+    assert_eq!(fewer.body, json!({ "chats": false, "chatsSchemaVersion": 1 }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_metrics_token_is_asked_of_everybody() {
+    let app = Setting::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
+    let stranger = app.stranger();
+    let (right, wrong) = (format!("Bearer {TOKEN}"), format!("Bearer {TOKEN}x"));
+    let here = stranger.get("/metrics").await;
+    let ask = async |headers: &[(&str, &str)]| stranger.send("GET", "/metrics", headers, b"").await;
+
+    let forwarded = ("x-forwarded-for", "198.51.100.7");
+    let from_elsewhere = ask(&[forwarded]).await;
+    let through_a_proxy = ask(&[("forwarded", "for=198.51.100.7")]).await;
+    let with_token = ask(&[forwarded, ("authorization", &right)]).await;
+    let with_wrong_token = ask(&[forwarded, ("authorization", &wrong)]).await;
+
+    assert_eq!(here.refusal(), (401, "unauthorized"));
+    assert_eq!(from_elsewhere.refusal(), (401, "unauthorized"));
+    assert_eq!(through_a_proxy.refusal(), (401, "unauthorized"));
+    assert_eq!(with_token.status, 200);
+    assert_eq!(with_wrong_token.refusal(), (401, "unauthorized"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_accounts_token_does_not_open_the_metrics() {
+    let app = Setting::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
+    let ada = app.signed_in().await;
+
+    let answer = ada.get("/metrics").await;
+
+    assert_eq!(answer.refusal(), (401, "unauthorized"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_count_requests_by_route_and_tell_no_secret() {
+    let app = Setting::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    for path in ["/health", "/health", "/auth/me", "/secret-path"] {
+        ada.get(path).await;
+    }
+
+    let token = format!("Bearer {TOKEN}");
+    let headers = [("authorization", token.as_str())];
+    let metrics = app.stranger().send("GET", "/metrics", &headers, b"").await;
+
+    let text = metrics.text();
+    for line in [
+        r#"pia_http_requests_total{method="GET",route="/health",status="200"} 2"#,
+        r#"pia_http_requests_total{method="GET",route="/auth/me",status="200"} 1"#,
+        r#"pia_http_requests_total{method="POST",route="/auth/register",status="200"} 1"#,
+        "pia_http_requests_in_flight 1",
+        "pia_ai_usage_written_total 0",
+        "# EOF",
+    ] {
+        assert!(text.lines().any(|it| it == line), "{line} in {text}");
+    }
+    let kind = metrics.header("content-type").expect("a kind");
+    assert!(kind.starts_with("application/openmetrics-text"), "{kind}");
+    for private in [TOKEN, "secret-path", "ada@example.org"] {
+        assert!(!text.contains(private), "{private} in {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_description_is_off_until_it_is_switched_on() {
+    let app = TestApp::spawn().await;
+    let off = app.stranger().get("/openapi/v1.json").await;
+
+    app.reload(&json!({ "OpenApi": { "Enabled": true } }));
+    let on = app.stranger().get("/openapi/v1.json").await;
+
+    assert_eq!(off.refusal(), (404, "not_found"));
+    assert_eq!((on.status, on.body["openapi"].as_str()), (200, Some("3.1.0")));
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+    let file = std::fs::read_to_string(file).expect("the description");
+    assert_eq!(on.body, serde_json::from_str::<serde_json::Value>(&file).expect("JSON"));
+    let paths = on.body["paths"].as_object().expect("paths");
+    assert!(paths.contains_key("/api/ai/chat") && paths.contains_key("/auth/refresh"));
+    assert!(!paths.keys().any(|it| it.starts_with("/admin") || it.starts_with("/api/admin")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_managed_service_never_publishes_its_description() {
+    let managed = Terms { features: Some(Feature::ALL.into()), ..terms() };
+    let by_edition = Terms { edition: Edition::Cloud.name().to_owned(), ..terms() };
+
+    for licence in [managed, by_edition] {
+        let app = Setting::on(TestDatabase::sqlite())
+            .with("OpenApi__Enabled", true)
+            .licensed(Some(licence))
+            .start()
+            .await;
+
+        let answer = app.stranger().get("/openapi/v1.json").await;
+
+        assert_eq!(answer.refusal(), (404, "not_found"));
+    }
+}

@@ -1,0 +1,202 @@
+//! The pages, over the wire and as a browser shows them.
+
+mod browsed;
+mod letters;
+
+use pia_server_testkit::client::Answer;
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+
+on_both_databases! { who_registers_on_the_page_can_sign_in }
+
+const REGISTER: &str = "/auth/register.html";
+const HTML: (&str, &str) = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
+const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+
+fn form(fields: &[(&str, &str)]) -> String {
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
+}
+
+async fn submit(app: &TestApp, path: &str, fields: &[(&str, &str)]) -> Answer {
+    let body = form(fields);
+    app.stranger().send("POST", path, &[FORM, HTML], body.as_bytes()).await
+}
+
+async fn open(app: &TestApp, path: &str) -> Answer {
+    app.stranger().send("GET", path, &[HTML], b"").await
+}
+
+fn is_page(answer: &Answer) -> bool {
+    answer.header("content-type") == Some("text/html; charset=utf-8")
+        && answer.header("cache-control") == Some("no-store")
+        && answer.text().starts_with("<!doctype html>")
+}
+
+async fn who_registers_on_the_page_can_sign_in(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = [("email", "ada@example.org"), ("password", PASSWORD), ("displayName", "Ada")];
+
+    let made = submit(&app, REGISTER, &ada).await;
+    let again = submit(&app, REGISTER, &ada).await;
+    let weak = submit(&app, REGISTER, &[("email", "b@example.org"), ("password", "ada")]).await;
+
+    assert_eq!((made.status, again.status, weak.status), (303, 409, 400));
+    let place = format!("/auth/{}", made.header("location").expect("a place"));
+    let made = open(&app, &place).await;
+    for page in [&made, &again, &weak] {
+        assert!(is_page(page), "{}", page.text());
+        assert!(!page.text().contains(PASSWORD), "{}", page.text());
+    }
+    assert!(made.text().contains("Your account is ready"), "{}", made.text());
+    assert!(again.text().contains("There is an account with this address"), "{}", again.text());
+    let envelope = serde_json::json!({ "email": "ada@example.org", "password": PASSWORD });
+    let signed_in = app.stranger().post("/auth/login/local", &envelope).await;
+    assert_eq!(signed_in.body["user"]["displayName"], "Ada", "{}", signed_in.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_asks_for_what_the_operator_wants_at_the_moment() {
+    let app = Setting::on(TestDatabase::sqlite()).start().await;
+    let before = open(&app, REGISTER).await.text();
+
+    let rules = serde_json::json!({ "LocalAuth": {
+        "RequireBusinessDeclaration": true,
+        "MinimumPasswordLength": 12,
+    } });
+    app.reload(&rules);
+    let after = open(&app, REGISTER).await.text();
+    let refused =
+        submit(&app, REGISTER, &[("email", "a@example.org"), ("password", PASSWORD)]).await;
+
+    assert!(before.contains("At least 8 characters") && !before.contains("customerType"));
+    assert!(after.contains("At least 12 characters") && after.contains("customerType"));
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("Select whether you use Pia"), "{}", refused.text());
+    app.reload(&serde_json::json!({ "LocalAuth": { "Registration": "closed" } }));
+    assert!(open(&app, REGISTER).await.text().contains("No new accounts here"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_and_their_style_are_there_below_a_base_path() {
+    let app = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
+
+    for path in ["/pia/auth/register.html", "/auth/register.html?lang=de"] {
+        assert!(is_page(&open(&app, path).await), "{path}");
+    }
+    let style = open(&app, "/pia/auth/style.css").await;
+    assert_eq!(style.header("content-type"), Some("text/css; charset=utf-8"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_gates_refuse_is_a_page_for_browsers_and_json_for_programs() {
+    let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Auth", 1).start().await;
+    let first = submit(&app, REGISTER, &[]).await;
+
+    let long = format!("email={}", "x".repeat(17 * 1024));
+    let page = submit(&app, REGISTER, &[]).await;
+    let program = app.stranger().send("POST", REGISTER, &[FORM], b"").await;
+    let wrong_method = app.stranger().send("DELETE", REGISTER, &[HTML], b"").await;
+    let elsewhere = app.stranger().send("GET", "/auth/sessions", &[HTML], b"").await;
+
+    assert_eq!((first.status, page.status), (400, 429));
+    assert!(is_page(&page) && page.text().contains("Too many tries"), "{}", page.text());
+    assert!(page.header("retry-after").is_some());
+    assert_eq!(program.refusal(), (429, "rate_limited"));
+    assert!(wrong_method.status == 405 && is_page(&wrong_method));
+    assert_eq!(wrong_method.header("allow"), Some("GET, HEAD, POST"));
+    assert_eq!(elsewhere.refusal(), (401, "unauthorized"));
+    let roomy = Setting::on(TestDatabase::sqlite()).start().await;
+    let refused = roomy.stranger().send("POST", REGISTER, &[FORM, HTML], long.as_bytes()).await;
+    assert!(refused.status == 413 && is_page(&refused), "{}", refused.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_front_page_tells_browsers_what_this_is() {
+    let setting = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia");
+    let app = setting.with("Server__Name", "Pia of <Ada>").start().await;
+
+    for path in ["/", "/pia/"] {
+        let page = open(&app, path).await;
+        let program = app.stranger().get(path).await;
+
+        assert!(page.status == 200 && is_page(&page), "{}", page.text());
+        assert!(page.text().contains("<h1>Pia of &#60;Ada&#62;</h1>"), "{}", page.text());
+        assert_eq!(program.refusal(), (404, "not_found"), "{path}");
+    }
+    let icon = open(&app, "/favicon.ico").await;
+    assert_eq!(icon.header("content-type"), Some("image/svg+xml"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn password_managers_find_what_there_is() {
+    let app = Setting::on(TestDatabase::sqlite()).start().await;
+
+    let change = open(&app, "/.well-known/change-password").await;
+    let passkeys = app.stranger().get("/.well-known/passkey-endpoints").await;
+    let nothing = open(&app, "/.well-known/resource-that-should-not-exist").await;
+
+    assert_eq!((change.status, nothing.status), (302, 404));
+    assert_eq!(change.header("location"), Some("../auth/forgot-password.html"));
+    assert_eq!((passkeys.status, &passkeys.body), (200, &serde_json::json!({})));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_nothing_is_a_browser_is_told_so_by_a_page() {
+    let app = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
+
+    for (path, style) in [
+        ("/nope", "auth/style.css"),
+        ("/pia/auth/nope", "../auth/style.css"),
+        ("/auth/nope.html?lang=en", "../auth/style.css"),
+        ("/auth/Register.html", "../auth/style.css"),
+        ("/pia/auth/register.html/", "../../auth/style.css"),
+        ("/admin/a/b", "../../auth/style.css"),
+    ] {
+        let page = open(&app, path).await;
+        let program = app.stranger().get(path).await;
+        let unwilling = app.stranger().send("GET", path, &[("accept", "text/html;q=0")], b"").await;
+
+        assert!(page.status == 404 && is_page(&page), "{path}: {}", page.text());
+        assert!(page.text().contains("There is no such page"), "{path}: {}", page.text());
+        assert!(page.text().contains(&format!("href=\"{style}\"")), "{path}: {}", page.text());
+        assert_eq!(program.refusal(), (404, "not_found"), "{path}");
+        assert_eq!(unwilling.refusal(), (404, "not_found"), "{path}");
+    }
+    let german = open(&app, "/auth/nope?lang=de").await.text();
+    assert!(german.contains("Diese Seite gibt es nicht"), "{german}");
+    let openai = app.stranger().send("GET", "/v1/nope", &[HTML], b"").await;
+    assert_eq!((openai.status, &openai.body["error"]["code"]), (404, &"not_found".into()));
+    for (method, path) in [("GET", "/api/nope"), ("DELETE", "/auth/nope")] {
+        let answer = app.stranger().send(method, path, &[HTML], b"").await;
+        assert_eq!(answer.refusal(), (404, "not_found"), "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_licence_there_are_no_pages_but_their_style() {
+    let app = Setting::on(TestDatabase::sqlite()).licensed(None).start().await;
+
+    let page = open(&app, REGISTER).await;
+
+    assert!(page.status == 403 && is_page(&page), "{}", page.text());
+    assert!(page.text().contains("The licence of this server"), "{}", page.text());
+    assert_eq!(open(&app, "/auth/style.css").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forms_that_make_no_sense_are_answered_by_pages() {
+    let app = Setting::on(TestDatabase::sqlite()).start().await;
+
+    for page in ["register", "forgot-password", "reset-password", "verify-email"] {
+        let path = format!("/auth/{page}.html");
+        for body in [&b"email=a&email=b&token=a&token=b"[..], b"%00%ff=%00&=&&&", b"\xff\xfe\x00"] {
+            let answer = app.stranger().send("POST", &path, &[FORM, HTML], body).await;
+
+            assert!(answer.status == 400 && is_page(&answer), "{path}: {}", answer.text());
+        }
+        let foreign = ("sec-fetch-site", "cross-site");
+        let answer = app.stranger().send("POST", &path, &[FORM, HTML, foreign], b"").await;
+        assert!(answer.status == 403 && is_page(&answer), "{path}: {}", answer.text());
+    }
+}

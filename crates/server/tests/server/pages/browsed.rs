@@ -1,0 +1,116 @@
+//! The pages in a browser.
+
+use pia_server_testkit::browser::{Browser, DOWN, ENTER, TAB};
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+fn address(app: &TestApp, path: &str) -> String {
+    format!("http://{}{path}", app.addr)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_set_up_page_needs_neither_mouse_nor_a_wide_window() {
+    let app = Setting::on(TestDatabase::sqlite()).licensed(None).start().await;
+    let browser = Browser::start("en").await;
+    browser.resize(320, 640).await;
+
+    browser.goto(&address(&app, "/admin/setup")).await;
+    browser.press([TAB]).await;
+    let first = browser.focus().await;
+    browser.press("a guess".chars().chain([TAB])).await;
+    let second = browser.focus().await;
+    browser.press("no licence".chars().chain([TAB, ENTER])).await;
+
+    assert_eq!((first.as_str(), second.as_str()), ("token", "license"));
+    let alert = browser.says("[role=alert]").await;
+    assert!(alert.contains("The setup token is wrong"), "{alert}");
+    assert_eq!(browser.focus().await, alert);
+    assert_eq!(browser.title().await, "Error: Set up this server");
+    assert_eq!(browser.url().await, address(&app, "/admin/setup"));
+    assert!(!browser.is_too_wide().await);
+    browser.found_nothing_wrong().await;
+}
+
+/// The browser sends what tells its own forms from those of other sites; the
+/// server would refuse them without.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_is_made_in_german_with_the_keyboard_alone() {
+    let rules = ("LocalAuth__RequireBusinessDeclaration", "true");
+    let app = Setting::on(TestDatabase::sqlite()).with(rules.0, rules.1).start().await;
+    let browser = Browser::start("de-AT, de;q=0.9, en;q=0.5").await;
+    browser.resize(320, 640).await;
+
+    browser.goto(&address(&app, "/auth/register.html")).await;
+    let (german, too_wide) = (browser.says("h1").await, browser.is_too_wide().await);
+    browser.press([TAB]).await;
+    let first = browser.focus().await;
+    // Everything is left out but the password.
+    browser.press([TAB].into_iter().chain(PASSWORD.chars()).chain([ENTER])).await;
+    let faults = browser.says("[role=alert]").await;
+    let focused = browser.focus().await;
+    browser.press([TAB, ENTER]).await;
+    let led_to = browser.focus().await;
+    browser.press("ada@example.org".chars().chain([TAB])).await;
+    browser.press(PASSWORD.chars().chain([TAB, TAB])).await;
+    browser.press([DOWN, TAB, TAB, ENTER]).await;
+
+    assert_eq!((german.as_str(), too_wide, first.as_str()), ("Konto erstellen", false, "email"));
+    assert!(faults.contains("Ihre E-Mail-"), "{faults}");
+    assert!(faults.contains("privat nutzen"), "{faults}");
+    assert_eq!((focused, led_to), (faults, "email".to_owned()));
+    let done = browser.says("main:not(:has(form)) h1").await;
+    assert_eq!(done, "Konto erstellt");
+    browser.found_nothing_wrong().await;
+    let envelope = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let signed_in = app.stranger().post("/auth/login/local", &envelope).await;
+    assert_eq!(signed_in.status, 200, "{}", signed_in.text());
+}
+
+/// Browsers send the domain of such a field in its ASCII form.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_with_a_foreign_domain_signs_in_as_it_was_typed() {
+    let app = TestApp::spawn().await;
+    let browser = Browser::start("en").await;
+
+    browser.goto(&address(&app, "/auth/register.html")).await;
+    browser.press([TAB].into_iter().chain("karl@bücher.example".chars()).chain([TAB])).await;
+    browser.press(PASSWORD.chars().chain([ENTER])).await;
+    browser.find("main:not(:has(form)) h1").await;
+
+    let envelope = json!({ "email": "karl@bücher.example", "password": PASSWORD });
+    let signed_in = app.stranger().post("/auth/login/local", &envelope).await;
+    assert_eq!(signed_in.status, 200, "{}", signed_in.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_typed_survives_another_language() {
+    let app = TestApp::spawn().await;
+    let browser = Browser::start("en").await;
+
+    browser.goto(&address(&app, "/auth/register.html")).await;
+    browser.press([TAB].into_iter().chain("ada@example.org".chars())).await;
+    let switch = browser.find("footer button").await;
+    browser.click(&switch).await;
+    let email = browser.find("html[lang=de] #email").await;
+
+    assert_eq!(browser.property(&email, "value").await, "ada@example.org");
+    assert!(browser.says("h1").await.contains("Konto erstellen"));
+    browser.found_nothing_wrong().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_sign_in_is_explained_in_the_language_that_is_switched_to() {
+    let app = TestApp::spawn().await;
+    let browser = Browser::start("en").await;
+
+    browser.goto(&address(&app, "/auth/error?reason=access_denied")).await;
+    let english = browser.says("main").await;
+    let switch = browser.find("footer a").await;
+    browser.click(&switch).await;
+    let german = browser.says("main").await;
+
+    assert!(english.contains("cancelled"), "{english}");
+    assert!(german.contains("abgebrochen"), "{german}");
+    browser.found_nothing_wrong().await;
+}

@@ -1,0 +1,108 @@
+//! The pages that links in letters lead to.
+
+use pia_kernel::Language;
+use pia_server_testkit::client::Answer;
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::letters::{letters_to, link_to, target, token};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+use super::{is_page, open, submit};
+
+const ADA: &str = "ada@example.org";
+const NEW: &str = "a perfectly fine passphrase";
+
+on_both_databases!(
+    an_address_is_confirmed_by_the_button_and_not_by_opening_the_link,
+    a_forgotten_password_is_replaced_on_the_pages,
+);
+
+async fn sign_in(app: &TestApp, password: &str) -> Answer {
+    let credentials = json!({ "email": ADA, "password": password });
+    app.stranger().post("/auth/login/local", &credentials).await
+}
+
+/// Opens the link of the last email to Ada.
+async fn page_of_link(app: &TestApp) -> String {
+    let link = link_to(app, ADA).await;
+    let first = open(app, target(app, &link)).await;
+    first.header("location").unwrap_or_else(|| target(app, &link)).to_owned()
+}
+
+async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(database: TestDatabase) {
+    let setting = Setting::on(database).with_mail();
+    let app = setting.with("LocalAuth__RequireEmailVerification", true).start().await;
+    let ada = [("email", ADA), ("password", PASSWORD)];
+
+    let made = submit(&app, "/auth/register.html?lang=de", &ada).await;
+    let page = page_of_link(&app).await;
+    let (opened, again) = (open(&app, &page).await, open(&app, &page).await);
+    let before = sign_in(&app, PASSWORD).await;
+    let query = page.split_once('?').expect("a query").1;
+    let fields: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    let fields: Vec<_> =
+        fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let pressed = submit(&app, "/auth/verify-email.html", &fields).await;
+    let twice = submit(&app, "/auth/verify-email.html", &fields).await;
+    let after = sign_in(&app, PASSWORD).await;
+
+    let place = "register.html?lang=de&done=mailed";
+    assert_eq!((made.status, made.header("location")), (303, Some(place)));
+    assert_eq!((opened.status, again.status, before.status), (200, 200, 403));
+    assert!(is_page(&opened) && opened.text().contains(">Confirm</button>"));
+    assert_eq!((pressed.status, twice.status, after.status), (303, 400, 200));
+    assert!(twice.text().contains("resend-verification.html"), "{}", twice.text());
+    let first = letters_to(&app, ADA).await.remove(0);
+    assert_eq!(first.language, Some(Language::De), "the page's goes before the browser's");
+}
+
+async fn a_forgotten_password_is_replaced_on_the_pages(database: TestDatabase) {
+    let app = Setting::on(database).with_mail().start().await;
+    let ada = app.sign_up(ADA).await;
+    let asked = submit(&app, "/auth/forgot-password.html", &[("email", ADA)]).await;
+    let nobody = [("email", "nobody@example.org")];
+    let unknown = submit(&app, "/auth/forgot-password.html", &nobody).await;
+    let page = page_of_link(&app).await;
+    let token = token(&page).to_owned();
+    let reset = async |password: &str| {
+        let fields = [("email", ADA), ("token", token.as_str()), ("password", password)];
+        submit(&app, "/auth/reset-password.html", &fields).await
+    };
+
+    let opened = open(&app, &page).await;
+    let weak = reset("12345678").await;
+    let done = reset(NEW).await;
+    let spent = reset("another fine passphrase").await;
+
+    assert_eq!((asked.status, asked.text()), (unknown.status, unknown.text()));
+    assert!(is_page(&opened) && opened.text().contains(&format!("value=\"{ADA}\"")));
+    assert!(weak.status == 400 && weak.text().contains("among the first"), "{}", weak.text());
+    assert_eq!(
+        (done.status, done.header("location")),
+        (303, Some("reset-password.html?done=changed"))
+    );
+    assert!(spent.status == 400 && spent.text().contains("has expired"));
+    assert_eq!((sign_in(&app, PASSWORD).await.status, sign_in(&app, NEW).await.status), (401, 200));
+    assert_eq!(ada.get("/auth/me").await.status, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_link_to_confirm_an_address_is_asked_for_on_the_page() {
+    let setting = Setting::on(TestDatabase::sqlite()).with_mail();
+    let app = setting.with("LocalAuth__RequireEmailVerification", true).start().await;
+    submit(&app, "/auth/register.html", &[("email", ADA), ("password", PASSWORD)]).await;
+
+    let asked = submit(&app, "/auth/resend-verification.html", &[("email", ADA)]).await;
+
+    assert_eq!((asked.status, letters_to(&app, ADA).await.len()), (303, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_mail_the_page_says_so() {
+    let app = TestApp::spawn().await;
+
+    let asked = submit(&app, "/auth/forgot-password.html", &[("email", ADA)]).await;
+
+    assert!(asked.status == 400 && asked.text().contains("sends no mail"), "{}", asked.text());
+}

@@ -1,0 +1,263 @@
+//! The binary as a process: its start, its end, and what it does not lose.
+
+use std::net::TcpListener;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use pia_server_testkit::client::parse;
+use pia_server_testkit::harness::{JWT_KEY, MASTER_KEY, PASSWORD};
+use pia_server_testkit::licences::{ended, foreign, forged};
+use pia_server_testkit::patience::until;
+use pia_server_testkit::program::{Call, ServerProcess};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+const PROXIES: &str = "Server__TrustedProxies";
+
+/// A request that is under way: its head and half of its body are sent.
+async fn half_a_registration(program: &ServerProcess) -> (TcpStream, String) {
+    let body = json!({ "email": "slow@example.org", "password": PASSWORD }).to_string();
+    let (first, rest) = body.split_at(body.len() / 2);
+    let length = body.len().to_string();
+    let headers = [("content-length", length.as_str()), ("content-type", "application/json")];
+    let stranger = program.stranger();
+    let socket = stranger.begin("POST", "/auth/register", &headers, first.as_bytes()).await;
+    until(async || {
+        let metrics = stranger.get("/metrics").await.text();
+        metrics.lines().any(|it| it == "pia_http_requests_in_flight 2").then_some(())
+    })
+    .await;
+    (socket, rest.to_owned())
+}
+
+/// A connection that waits for its next request.
+async fn idle(program: &ServerProcess) -> TcpStream {
+    let mut socket = TcpStream::connect(program.addr).await.expect("a connection");
+    socket.write_all(b"GET /health HTTP/1.1\r\nhost: test\r\n\r\n").await.expect("sent");
+    let mut answer = [0; 512];
+    let read = socket.read(&mut answer).await.expect("an answer");
+    assert!(answer.get(..read).is_some_and(|it| it.starts_with(b"HTTP/1.1 200")));
+    socket
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_id_of_a_trusted_proxy_is_logged_beside_the_servers_own() {
+    let call = Call::new().licensed().with(PROXIES, "127.0.0.1");
+    for (call, logged) in [(call.beside(), Some("of-the-proxy")), (call.without(PROXIES), None)] {
+        let program = call.start().await;
+        let id = [("x-request-id", "of-the-proxy")];
+
+        let answer = program.stranger().send("GET", "/health", &id, b"").await;
+        let line = program.logs("request answered").await;
+
+        assert_eq!(line["request.id"].as_str(), answer.header("x-request-id"));
+        assert_eq!(line["request.proxy_id"].as_str(), logged);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_free_group_that_is_none_is_told_of_at_the_start_and_when_it_changes() {
+    let [one, other] = [1, 2].map(|it| format!("01970000-0000-7000-8000-00000000000{it}"));
+    let naming = |id: &str| json!({ "FreeTier": { "GroupId": id } }).to_string();
+    let call = Call::new().licensed().file("appsettings.json", &naming(&one));
+
+    let program = call.start().await;
+    let told = "FreeTier:GroupId names no group, so nobody is in the free tier";
+    program.logs(told).await;
+    assert!(program.log().contains(&one), "{}", program.log());
+    std::fs::write(call.dir().join("appsettings.json"), naming(&other)).expect("a file");
+    let lines = || program.log().lines().filter(|it| it.contains(told)).count();
+    until(async || (lines() == 2).then_some(())).await;
+
+    assert!(program.log().lines().any(|it| it.contains(told) && it.contains(&other)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn development_needs_two_secrets_and_nothing_else() {
+    let call = Call::new().licensed();
+
+    let program = call.start().await;
+    let ready = program.stranger().get("/ready").await;
+    let person = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let made = program.stranger().post("/auth/register", &person).await;
+    let envelope = program.stranger().post("/auth/login/local", &person).await;
+    let me = program.stranger().with_tokens(&envelope.body).get("/auth/me").await;
+
+    assert_eq!((ready.status, &ready.body["license"]), (200, &json!("valid")));
+    assert_eq!((made.status, envelope.status, me.status), (200, 200, 200));
+    assert!(call.dir().join("pia.db").exists());
+    program.logs("SVC-LIC-007").await;
+    let log = program.log();
+    for private in [JWT_KEY, MASTER_KEY, PASSWORD, "ada@example.org"] {
+        assert!(!log.contains(private), "{log}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_tells_apart_what_is_wrong_with_a_licence() {
+    for (text, code) in [
+        (String::new(), "SVC-LIC-002"),
+        (foreign(), "SVC-LIC-003"),
+        (forged(), "SVC-LIC-004"),
+        (ended(), "SVC-LIC-006"),
+    ] {
+        let program = Call::new().file("license.lic", &text).start().await;
+
+        program.logs(code).await;
+
+        assert_eq!(program.stranger().get("/health").await.status, 200);
+    }
+    let program = Call::new().start().await;
+    program.logs("SVC-LIC-001").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_is_taken_stops_the_start() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+
+    let told = Call::new().with("Server__Address", &address).fails();
+
+    assert!(told.contains("SVC-RUN-004"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_request_ends_before_the_process_does_and_no_new_one_begins() {
+    let program = Call::new().licensed().start().await;
+    let idle = idle(&program).await;
+    let (mut socket, rest) = half_a_registration(&program).await;
+
+    program.signal("TERM");
+    program.logs("asked to end").await;
+    until(async || TcpStream::connect(program.addr).await.is_err().then_some(())).await;
+    socket.write_all(rest.as_bytes()).await.expect("sent");
+    let mut raw = Vec::new();
+    socket.read_to_end(&mut raw).await.expect("an answer");
+    let answered = Instant::now();
+    let status = program.end().await;
+
+    assert_eq!(parse(&raw).status, 200, "{}", parse(&raw).text());
+    assert_eq!(status.code(), Some(0));
+    assert!(answered.elapsed() < Duration::from_secs(5), "{:?}", answered.elapsed());
+    drop(idle);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_connection_does_not_keep_the_process() {
+    let program = Call::new().licensed().start().await;
+    let idle = idle(&program).await;
+
+    let asked = Instant::now();
+    program.signal("TERM");
+    let status = program.end().await;
+
+    assert_eq!(status.code(), Some(0));
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+    drop(idle);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_without_an_end_keeps_the_process_no_longer_than_allowed() {
+    let call = Call::new().licensed().with("Server__ShutdownTimeout", "1s");
+    let program = call.start().await;
+    let (socket, _rest) = half_a_registration(&program).await;
+
+    let asked = Instant::now();
+    program.signal("TERM");
+    let status = program.end().await;
+
+    assert_eq!(status.code(), Some(0));
+    assert!(asked.elapsed() < Duration::from_secs(8), "{:?}", asked.elapsed());
+    drop(socket);
+}
+
+/// Registers until the server is gone; notes who was told that they have an
+/// account.
+async fn register_on(program: &ServerProcess, lane: usize, made: &Mutex<Vec<String>>) {
+    for number in 0..10_000 {
+        let email = format!("p{lane}-{number}@example.org");
+        let body = json!({ "email": email, "password": PASSWORD }).to_string();
+        let request = format!(
+            "POST /auth/register HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let Ok(mut socket) = TcpStream::connect(program.addr).await else { return };
+        let mut raw = Vec::new();
+        drop(socket.write_all(request.as_bytes()).await);
+        drop(socket.read_to_end(&mut raw).await);
+        if !raw.starts_with(b"HTTP/1.1 200") {
+            return;
+        }
+        made.lock().expect("nobody panics").push(email);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_answered_before_a_crash_is_there_after_it() {
+    let call = Call::new().licensed();
+    let program = call.start().await;
+    let made = Mutex::new(Vec::new());
+
+    let lanes = join_all((0..4).map(|lane| register_on(&program, lane, &made)));
+    let crash = async {
+        until(async || (made.lock().expect("nobody panics").len() >= 24).then_some(())).await;
+        program.signal("KILL");
+    };
+    tokio::join!(lanes, crash);
+    let status = program.end().await;
+    let again = call.start().await;
+
+    assert_eq!(status.code(), None, "it was killed");
+    let made = made.into_inner().expect("nobody panicked");
+    assert!(made.len() >= 24);
+    let ready = again.stranger().get("/ready").await;
+    assert_eq!(ready.status, 200, "{}", ready.text());
+    for email in made {
+        let person = json!({ "email": email, "password": PASSWORD });
+        let envelope = again.stranger().post("/auth/login/local", &person).await;
+        assert_eq!(envelope.status, 200, "{email}: {}", envelope.text());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_settings_file_is_noticed_and_told_by_its_keys() {
+    let call = Call::new().licensed();
+    let program = call.start().await;
+    assert_eq!(program.stranger().get("/openapi/v1.json").await.status, 404);
+    let token = "vB3nM8kQ2xZ7rT5wY1";
+
+    let settings = json!({
+        "OpenApi": { "Enabled": true },
+        "Metrics": { "Token": token },
+        "Server": { "MaxConnections": 1234 },
+        "Jwt": { "PreviousSecretKey": "tY6Hn2Wq9Zx4Vb7Kc1Rm5Pd8Jf3Lg0Sa" },
+    });
+    std::fs::write(call.dir().join("appsettings.json"), settings.to_string()).expect("a file");
+    program.logs_of_setting("setting changed, takes effect", "OpenApi:Enabled").await;
+    program.logs_of_setting("setting changed, takes effect", "Metrics:Token").await;
+    program.logs_of_setting("setting changed, needs a restart", "Server:MaxConnections").await;
+    program.logs_of_setting("setting changed, needs a restart", "Jwt:PreviousSecretKey").await;
+
+    assert_eq!(program.stranger().get("/openapi/v1.json").await.status, 200);
+    for private in [token, "tY6Hn2Wq9Zx4Vb7Kc1Rm5Pd8Jf3Lg0Sa"] {
+        assert!(!program.log().contains(private), "{}", program.log());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_settings_file_with_a_fault_changes_nothing() {
+    let call = Call::new().licensed().file("appsettings.json", r#"{"OpenApi":{"Enabled":true}}"#);
+    let program = call.start().await;
+
+    let settings = json!({ "OpenApi": { "Enabled": false }, "RateLimits": { "Ai": "manyZq81" } });
+    std::fs::write(call.dir().join("appsettings.json"), settings.to_string()).expect("a file");
+    let told = program.logs("settings stay as they were").await;
+
+    let told = told.to_string();
+    assert!(told.contains("SVC-CFG-003") && told.contains("RateLimits:Ai"), "{told}");
+    assert!(!told.contains("Zq81"), "{told}");
+    assert_eq!(program.stranger().get("/openapi/v1.json").await.status, 200);
+}

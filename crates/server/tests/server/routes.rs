@@ -1,0 +1,296 @@
+//! The route table, against a second list of what it must say.
+
+use pia_server_testkit::client::Client;
+use pia_server_testkit::harness::{Setting, TestApp};
+use pia_testkit::databases::TestDatabase;
+use pia_web::{
+    AcceptedCredentials, Access, AccountScope, Budget, Document, Licensing, PaidBy, RateLimit,
+    Route,
+};
+
+/// Every route: who may call it, under which licence, and what it is counted
+/// against. Whoever adds a route says here too what is meant.
+const MEANT: &str = "
+    GET  /health                   anyone    unlicensed health
+    GET  /ready                    anyone    unlicensed free
+    GET  /metrics                  operator  unlicensed free
+    GET  /api/capabilities         anyone    ended      global
+    GET  /openapi/v1.json          anyone    ended      global
+    GET  /api/e2ee/status          signed-in ended      global
+    POST /api/e2ee/devices/register  signed-in  licensed  global  E2EE
+    GET  /api/e2ee/devices         signed-in ended      global   E2EE
+    GET  /api/e2ee/devices/{deviceId}/status  signed-in  ended  global  E2EE
+    POST /api/e2ee/devices/approve  signed-in  licensed  global  E2EE
+    POST /api/e2ee/devices/{deviceId}/revoke  signed-in  ended  global  E2EE
+    GET  /api/e2ee/devices/{deviceId}/wrapped-umk  signed-in  ended  global  E2EE
+    POST /api/e2ee/devices/{deviceId}/wrapped-umk  signed-in  licensed  global  E2EE
+    GET  /api/e2ee/recovery/wrapped-umk  signed-in  ended  global  E2EE
+    POST /api/e2ee/recovery/wrapped-umk  signed-in  licensed  global  E2EE
+    PUT  /api/e2ee/recovery/proof-key  signed-in  licensed  global  E2EE
+    POST /api/e2ee/recovery/activate  signed-in  licensed  global  E2EE
+    POST /auth/register            anyone    licensed   auth
+    POST /auth/login/local         anyone    ended      local-auth
+    POST /auth/login/mfa           anyone    ended      local-auth
+    POST /auth/mfa/totp/begin      owner     ended      global
+    POST /auth/mfa/totp/verify     owner     ended      global
+    POST /auth/mfa/disable         owner     ended      global
+    POST /auth/mfa/recovery-codes/regenerate  owner     ended  global
+    POST /auth/webauthn/register/begin     owner  ended  global
+    POST /auth/webauthn/register/complete  owner  ended  global
+    GET  /auth/webauthn/credentials        owner  ended  global
+    PATCH /auth/webauthn/credentials/{id} owner    ended      global
+    DELETE /auth/webauthn/credentials/{id} owner  ended  global
+    POST /auth/webauthn/login/begin     anyone  ended  local-auth
+    POST /auth/webauthn/login/complete  anyone  ended  local-auth
+    GET  /auth/login               anyone    ended      auth     OAuth
+    GET  /auth/callback            anyone    ended      auth     OAuth
+    POST /auth/token               anyone    ended      auth     OAuth
+    POST /auth/refresh             anyone    ended      auth
+    POST /auth/logout              anyone    ended      auth
+    GET  /auth/me                  signed-in ended      auth
+    POST /auth/business-profile    signed-in licensed   auth
+    POST /auth/forgot-password     anyone    ended      auth
+    POST /auth/reset-password      anyone    ended      auth
+    POST /auth/password            owner     ended      auth
+    GET  /auth/verify-email        anyone    ended      auth
+    POST /auth/resend-verification anyone    ended      auth
+    POST /api/auth/register        anyone    licensed   auth
+    POST /api/auth/login           anyone    ended      local-auth
+    GET  /auth/sessions            signed-in ended      global
+    POST /auth/sessions/revoke-others  owner     ended  global
+    DELETE /auth/sessions/{sessionId}  owner     ended  global
+    GET  /auth/app-passwords       owner     ended      global
+    POST /auth/app-passwords       owner     ended      global
+    DELETE /auth/app-passwords/{appPasswordId}  owner  ended  global
+    GET  /auth/api-keys            owner     ended      global
+    POST /auth/api-keys            owner     ended      global
+    DELETE /auth/api-keys/{apiKeyId}  owner  ended      global
+    GET  /auth/login-history       signed-in ended      global
+    GET  /auth/mfa                 signed-in ended      global
+    GET  /auth/account             signed-in  ended      global
+    GET  /auth/account/export      owner     ended      global
+    POST /auth/account/delete      leaver    ended      global
+    GET  /api/ai/status            signed-in ended      global   AiProxy
+    GET  /api/ai/templates         signed-in ended      global   AiProxy
+    GET  /api/ai/credits           signed-in ended      global   AiProxy
+    GET  /api/ai/models            signed-in ended      global   AiProxy
+    GET  /api/ai/models/{model}    signed-in ended      global   AiProxy
+    POST /api/ai/generate-prompt   signed-in licensed   ai       AiProxy
+    POST /api/ai/optimize          signed-in licensed   ai       AiProxy
+    POST /api/ai/chat              signed-in licensed   ai       AiProxy
+    POST /api/ai/chat/completions  signed-in licensed   ai       AiProxy
+    GET  /v1/models                signed-in ended      global   AiProxy
+    GET  /v1/models/{model}        signed-in ended      global   AiProxy
+    POST /v1/chat/completions      signed-in licensed   ai       AiProxy
+    GET  /api/ai/v1/models         signed-in ended      global   AiProxy
+    GET  /api/ai/v1/models/{model} signed-in ended      global   AiProxy
+    POST /v1/responses             signed-in licensed   ai       AiProxy
+    POST /api/ai/v1/responses      signed-in licensed   ai       AiProxy
+    POST /v1/embeddings            signed-in licensed   ai       AiProxy
+    POST /api/ai/v1/embeddings     signed-in licensed   ai       AiProxy
+    POST /api/ai/v1/chat/completions signed-in licensed ai       AiProxy
+    GET  /api/sync/pull            signed-in ended      sync     Sync
+    POST /api/sync/push            signed-in licensed   sync     Sync
+    GET  /api/sync/status          signed-in ended      sync     Sync
+    GET  /api/sync/events          signed-in ended      sync     Sync
+    GET  /api/sync/quota           signed-in ended      sync     Sync
+    GET  /api/sync/debug-state     signed-in ended      sync     Sync
+    DELETE /api/sync/reset         owner    licensed   sync     Sync
+    GET  /api/v1/chats             signed-in ended      sync     Sync
+    GET  /api/v1/chats/{id}        signed-in ended      sync     Sync
+    PUT  /api/v1/chats/{id}        signed-in licensed   sync     Sync
+    DELETE /api/v1/chats/{id}      signed-in licensed   sync     Sync
+    GET  /api/conversations        signed-in ended      sync     Sync
+    POST /api/conversations/sync   signed-in licensed   sync     Sync
+    GET  /                         anyone    ended      global
+    GET  /admin/setup              anyone    unlicensed global
+    GET  /admin/setup/style.css    anyone    unlicensed global
+    GET  /admin/setup/icon.svg     anyone    unlicensed global
+    POST /admin/setup              anyone    unlicensed auth
+    POST /admin/setup/license      anyone    unlicensed auth
+    POST /admin/setup/administrator  anyone  licensed   auth
+    GET  /auth/style.css           anyone    unlicensed global
+    GET  /auth/icon.svg            anyone    unlicensed global
+    GET  /favicon.ico              anyone    unlicensed global
+    GET  /auth/register.html       anyone    ended      global
+    POST /auth/register.html       anyone    licensed   auth
+    GET  /auth/forgot-password.html  anyone  ended      global
+    POST /auth/forgot-password.html  anyone  ended      auth
+    GET  /auth/resend-verification.html  anyone  ended  global
+    POST /auth/resend-verification.html  anyone  ended  auth
+    GET  /auth/reset-password.html  anyone   ended      global
+    POST /auth/reset-password.html  anyone   ended      auth
+    GET  /auth/verify-email.html   anyone    ended      global
+    POST /auth/verify-email.html   anyone    ended      auth
+    GET  /auth/error               anyone    ended      global
+    GET  /.well-known/change-password  anyone  ended    global
+    GET  /.well-known/passkey-endpoints  anyone  ended  global
+";
+
+fn table() -> Vec<Route> {
+    pia_http::routes().into_iter().chain(pia_console::routes()).collect()
+}
+
+fn told(route: &Route) -> String {
+    let access = match route.access {
+        Access::Anonymous => "anyone",
+        Access::Bearer => "signed-in",
+        Access::Owner => "owner",
+        Access::OwnerOrGone => "leaver",
+        Access::Operator => "operator",
+    };
+    let licensing = match route.licensing {
+        Licensing::NotNeeded => "unlicensed",
+        Licensing::MayHaveEnded => "ended",
+        Licensing::InForce => "licensed",
+    };
+    let budget = match route.charge {
+        RateLimit::Free => "free",
+        RateLimit::AtGate(budget) | RateLimit::InHandler(budget) => budget.name(),
+    };
+    let feature = route.feature.map_or("", |it| it.name());
+    let line = format!("{} {} {access} {licensing} {budget} {feature}", route.method, route.path);
+    line.trim_end().to_owned()
+}
+
+/// Announces so long a body and sends none: who answers has not waited for it.
+async fn announce(
+    caller: &Client,
+    route: &Route,
+    length: usize,
+) -> pia_server_testkit::client::Answer {
+    let (length, elsewhere) = (length.to_string(), ("x-forwarded-for", "192.0.2.1"));
+    let headers =
+        [("content-length", length.as_str()), ("content-type", "application/json"), elsewhere];
+    let here = caller.access.is_some();
+    let headers = if here { &headers[..2] } else { &headers[..] };
+    caller.send(route.method.as_str(), route.path, headers, b"").await
+}
+
+#[test]
+fn the_table_says_of_every_route_what_is_meant() {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut meant: Vec<String> = MEANT.lines().map(words).filter(|line| !line.is_empty()).collect();
+    let mut table: Vec<String> = table().iter().map(told).collect();
+
+    meant.sort();
+    table.sort();
+
+    assert_eq!(table, meant);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
+    let app = TestApp::spawn().await;
+    let closed: Vec<Route> =
+        table().into_iter().filter(|it| it.access != Access::Anonymous).collect();
+
+    for route in &closed {
+        let answer = announce(&app.stranger(), route, 5).await;
+
+        assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
+    }
+    assert_eq!(closed.len(), 71);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_announced_too_long_is_refused_before_it_is_read() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    for route in &table() {
+        let answer = announce(&ada, route, route.body_limit + 1).await;
+
+        assert_eq!(answer.refusal(), (413, "body_too_large"), "{}", told(route));
+        let limit = answer.body["limit"].as_u64().or(answer.body["error"]["limit"].as_u64());
+        assert_eq!(limit, Some(route.body_limit as u64), "{}", told(route));
+    }
+}
+
+/// Clients and operators go by the paths; the gates go by the rows alone.
+#[test]
+fn rows_say_what_their_paths_promise() {
+    let mut wrong = Vec::new();
+    for route in table() {
+        let below = |prefixes: &[&str]| prefixes.iter().any(|it| route.path.starts_with(it));
+        let guards = matches!(
+            route.charge,
+            RateLimit::AtGate(Budget::Auth | Budget::LocalAuth)
+                | RateLimit::InHandler(Budget::Auth | Budget::LocalAuth)
+        );
+        let anonymous = route.access == Access::Anonymous;
+        let asks_models = route.access == Access::Bearer && below(&["/api/ai/", "/v1/"]);
+
+        let promised = (
+            asks_models,
+            !anonymous && below(&["/auth/"]),
+            anonymous && guards,
+            below(&["/admin", "/api/admin"]),
+        );
+        let said = (
+            route.credentials == AcceptedCredentials::SessionOrApiKey,
+            !anonymous && route.accounts == AccountScope::Any,
+            route.payer == PaidBy::Address,
+            route.document == Document::Admin,
+        );
+        if said != promised {
+            wrong.push((told(&route), said, promised));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_nobody_knows_is_not_found() {
+    let app = TestApp::spawn().await;
+
+    for path in ["/nowhere", "/auth/me/", "/auth/me/x", "//auth/me", "/AUTH/ME", "/auth/%zz"] {
+        for method in ["GET", "POST", "DELETE", "HEAD"] {
+            let answer = app.stranger().send(method, path, &[], b"").await;
+
+            assert_eq!(answer.status, 404, "{method} {path}");
+            if method != "HEAD" {
+                assert_eq!(answer.refusal(), (404, "not_found"), "{method} {path}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_method_is_told_which_ones_there_are() {
+    let app = TestApp::spawn().await;
+
+    for (path, allowed) in [
+        ("/health", "GET, HEAD"),
+        ("/auth/login/local", "POST"),
+        ("/auth/sessions/revoke-others", "POST"),
+        ("/auth/sessions/5", "DELETE"),
+        ("/admin/setup", "GET, HEAD, POST"),
+    ] {
+        let others = ["PUT", "DELETE", "PATCH", "OPTIONS", "INVENTED"];
+        for method in others.into_iter().filter(|it| *it != allowed) {
+            let answer = app.stranger().send(method, path, &[], b"").await;
+
+            assert_eq!(answer.refusal(), (405, "method_not_allowed"), "{method} {path}");
+            assert_eq!(answer.header("allow"), Some(allowed), "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn head_answers_as_get_does_without_the_body() {
+    let setting = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", "http://test");
+    let app = setting.start().await;
+    let ada = app.signed_in().await;
+
+    for route in table().into_iter().filter(|it| it.method == "GET") {
+        let whole = ada.get(route.path).await;
+        let head = ada.send("HEAD", route.path, &[], b"").await;
+
+        assert_eq!(head.status, whole.status, "{}", route.path);
+        assert_eq!(head.header("content-type"), whole.header("content-type"), "{}", route.path);
+        assert!(head.bytes.is_empty(), "{}", route.path);
+        assert_eq!(whole.bytes.is_empty(), whole.status == 302, "{}", route.path);
+    }
+}

@@ -1,0 +1,152 @@
+//! Tests of the bodies of chats: compressed, malformed, of wrong types.
+
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use pia_server_testkit::harness::TestApp;
+
+use super::*;
+
+const AT: &str = "2026-08-01T09:14:02Z";
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compressed_chat_is_read_though_it_does_not_say_so() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    for headers in [vec![JSON, ("content-encoding", "gzip")], vec![JSON], vec![]] {
+        let id = new_id();
+        let packed = gzip(chat(&id, AT).to_string().as_bytes());
+
+        let made = ada.send("PUT", &format!("{CHATS}/{id}"), &headers, &packed).await;
+
+        assert_eq!(made.status, 201, "{headers:?}: {}", made.text());
+        assert_eq!(get(&ada, &id).await.body["title"], "A title");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_that_grows_too_long_when_it_is_unpacked_is_refused() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+    let path = format!("{CHATS}/{}", new_id());
+    let bomb = gzip(&vec![b' '; 64 << 20]);
+
+    for headers in [vec![JSON, ("content-encoding", "gzip")], vec![JSON]] {
+        let answer = ada.send("PUT", &path, &headers, &bomb).await;
+
+        assert_eq!(answer.refusal(), (413, "body_too_large"), "{headers:?}");
+        assert_eq!(answer.body["limit"], 16 << 20);
+    }
+    let packed = gzip(chat(&new_id(), AT).to_string().as_bytes());
+    let broken = ada.send("PUT", &path, &[JSON], &packed[..packed.len() / 2]).await;
+    assert_eq!(broken.refusal(), (400, "unreadable_body"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_chat_is_refused_by_its_field() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    for (key, value) in [
+        ("id", json!(null)),
+        ("id", json!(new_id())),
+        ("id", json!(5)),
+        ("updatedAt", json!(null)),
+        ("updatedAt", json!("yesterday")),
+        ("updatedAt", json!("10000-01-01T00:00:00Z")),
+        ("updatedAt", json!("0000-01-01T00:00:00Zx")),
+        ("createdAt", json!(5)),
+        ("lastAccessedAt", json!("")),
+        ("schemaVersion", json!("one")),
+        ("schemaVersion", json!(1e40)),
+        ("title", json!(["a"])),
+        ("windowMode", json!(0)),
+        ("providerId", json!("")),
+        ("workingDirectory", json!(true)),
+        ("messages", json!("text")),
+        ("messages", json!([5])),
+    ] {
+        let id = new_id();
+        let mut document = chat(&id, AT);
+        document[key] = value;
+
+        let answer = put_text(&ada, &id, &document.to_string()).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{document}");
+        assert_eq!(fields(&answer), [key], "{document}");
+    }
+    let id = new_id();
+    for (field, text) in [
+        ("messages[0].role", r#""messages":[{"role":5}]"#),
+        ("messages[1].timestamp", r#""messages":[{},{"timestamp":"now"}]"#),
+        ("messages", r#""messages":[{"content":"\ud83d"}]"#),
+    ] {
+        let document = format!(r#"{{"id":"{id}","updatedAt":"{AT}",{text}}}"#);
+        let answer = put_text(&ada, &id, &document).await;
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{document}");
+        assert_eq!(fields(&answer), [field], "{document}");
+    }
+    for id in ["5", "%00", "null", &"x".repeat(3000)] {
+        let answer = put_text(&ada, id, &chat(&new_id(), AT).to_string()).await;
+        assert_eq!((answer.refusal(), fields(&answer)), ((400, "validation_failed"), vec!["id"]));
+    }
+    assert_eq!(ada.get(CHATS).await.body["chats"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_json_or_nested_without_end_is_refused() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+    let id = new_id();
+    let deep = format!(r#"{{"id":"{id}","updatedAt":"{AT}","x":{}"#, "[".repeat(1 << 20));
+    let closed = format!("{deep}{}}}", "]".repeat(1 << 20));
+
+    for body in ["", "{", "nonsense", "{} {}", "\u{feff}", r#"{"id":}"#] {
+        assert_eq!(put_text(&ada, &id, body).await.refusal(), (400, "malformed_json"), "{body}");
+    }
+    for body in ["[]", "null", "5", &deep, &closed] {
+        let answer = put_text(&ada, &id, body).await;
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{body:.40}");
+    }
+    let path = format!("{CHATS}/{id}");
+    let text = ada.send("PUT", &path, &[("content-type", "text/plain")], b"{}").await;
+    assert_eq!(text.refusal(), (415, "unsupported_media_type"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_and_the_last_instant_are_times_like_others() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    for (at, told) in [
+        ("0001-01-01T00:00:00", "0001-01-01T00:00:00Z"),
+        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
+        ("9999-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59.9999999Z"),
+    ] {
+        let id = new_id();
+        let made = put(&ada, &chat(&id, at)).await;
+
+        assert_eq!((made.status, &made.body["updatedAt"]), (201, &json!(told)), "{at}");
+        assert_eq!(get(&ada, &id).await.body, made.body);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_answer_to_a_put_a_delete_or_a_list_is_404() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    for id in [&*new_id(), "5", "%2e%2e", "x y".replace(' ', "%20").as_str()] {
+        assert_eq!(delete(&ada, id).await.status, 204, "{id}");
+        assert_eq!(put_text(&ada, id, "{}").await.status, 400, "{id}");
+    }
+    assert_eq!(ada.get(&format!("{CHATS}?cursor=x")).await.status, 400);
+}

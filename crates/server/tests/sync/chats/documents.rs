@@ -1,0 +1,164 @@
+//! Single chats: storing, telling, deleting.
+
+use pia_server_testkit::harness::Setting;
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+
+use super::*;
+
+on_both_databases!(
+    a_chat_comes_back_as_it_was_written,
+    a_chat_that_lost_is_answered_with_the_one_that_won,
+    when_a_chat_was_made_never_changes,
+    a_deleted_chat_is_gone_and_comes_back_only_by_a_later_version,
+    two_people_may_have_chats_with_one_id,
+    of_devices_that_race_the_latest_wins,
+    nobody_has_more_chats_than_the_operator_allows,
+);
+
+const EARLY: &str = "2026-08-01T09:14:02.1837744Z";
+const LATE: &str = "2026-08-01T09:14:02.1837764Z";
+
+async fn a_chat_comes_back_as_it_was_written(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let id = new_id();
+    let document = format!(
+        r#"{{"id":"{id}","SchemaVersion":1,"title":null,"createdAt":"{EARLY}","UpdatedAt":"{EARLY}",
+            "future":{{"number":1.0,"big":123456789012345678901234567890,"null":null}},
+            "server_stamp":5,"isFavorite":true,
+            "messages":[{{"id":"{id}","role":"tool","content":"\u00fc\ud83d\ude00","future":[1.50,{{}}]}}]}}"#
+    );
+
+    let made = put_text(&ada, &id, &document).await;
+    let told = get(&ada, &id).await;
+    let again = put_text(&ada, &id, &document).await;
+
+    assert_eq!((made.status, told.status, again.status), (201, 200, 200), "{}", made.text());
+    assert_eq!((&made.bytes, &told.bytes), (&told.bytes, &again.bytes));
+    assert_eq!(told.header("content-type"), Some("application/json"));
+    for part in [
+        r#""future":{"number":1.0,"big":123456789012345678901234567890,"null":null}"#,
+        &format!(
+            r#"[{{"id":"{id}","role":"tool","content":"\u00fc\ud83d\ude00","future":[1.50,{{}}]}}]"#
+        ),
+        &format!(r#""updatedAt":"{EARLY}""#),
+        &format!(r#""lastAccessedAt":"{EARLY}""#),
+        r#""schemaVersion":1"#,
+        r#""isFavorite":true"#,
+    ] {
+        assert!(told.text().contains(part), "{part} in {}", told.text());
+    }
+    assert!(told.body.get("title").is_none() && told.body.get("server_stamp").is_none());
+    assert_eq!(told.body["id"], *id);
+}
+
+async fn a_chat_that_lost_is_answered_with_the_one_that_won(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let id = new_id();
+    put(&ada, &chat(&id, LATE)).await;
+
+    // Told in UTC, whichever zone it came with.
+    let lost = put(&ada, &chat(&id, EARLY)).await;
+    let zoned = LATE.replace("09:", "11:").replace('Z', "+02:00");
+    assert_eq!(put(&ada, &chat(&id, &zoned)).await.body["updatedAt"], LATE);
+    let equal = put(&ada, &chat(&id, LATE)).await;
+    // A tenth of a microsecond is nothing.
+    let as_good_as_equal = put(&ada, &chat(&id, "2026-08-01T09:14:02.1837763Z")).await;
+
+    assert_eq!(lost.status, 409);
+    assert_eq!((&lost.body["id"], &lost.body["updatedAt"]), (&json!(id), &json!(LATE)));
+    assert!(lost.body.get("error").is_none() && lost.body["messages"][0]["content"] == "Hello");
+    assert_eq!(lost.header("content-type"), Some("application/json"));
+    assert_eq!((equal.status, as_good_as_equal.status), (200, 200));
+}
+
+async fn when_a_chat_was_made_never_changes(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let id = new_id();
+    let mut other = chat(&id, LATE);
+    other["createdAt"] = json!("2020-01-01T00:00:00Z");
+    put(&ada, &chat(&id, EARLY)).await;
+
+    let replaced = put(&ada, &other).await;
+
+    assert_eq!((replaced.status, &replaced.body["updatedAt"]), (200, &json!(LATE)));
+    assert_eq!(replaced.body["createdAt"], "2026-01-01T00:00:00Z");
+    assert_eq!(get(&ada, &id).await.body, replaced.body);
+}
+
+async fn a_deleted_chat_is_gone_and_comes_back_only_by_a_later_version(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let (id, ahead) = (stored(&ada).await, new_id());
+    put(&ada, &chat(&ahead, "2199-01-01T00:00:00Z")).await;
+
+    let gone = [delete(&ada, &id).await, delete(&ada, &id).await, delete(&ada, &new_id()).await];
+    let odd = [delete(&ada, "5").await, delete(&ada, &ahead).await];
+
+    for answer in gone.iter().chain(&odd) {
+        assert_eq!((answer.status, answer.bytes.len()), (204, 0), "{}", answer.text());
+    }
+    assert_eq!(get(&ada, &id).await.refusal(), (404, "not_found"));
+    let stale = put(&ada, &chat(&id, "2026-08-02T00:00:00Z")).await;
+    assert_eq!(stale.refusal(), (410, "chat_deleted"), "{}", stale.text());
+    let ahead_again = put(&ada, &chat(&ahead, "2199-01-01T00:00:00Z")).await;
+    assert_eq!(ahead_again.refusal(), (410, "chat_deleted"), "it was deleted no earlier than that");
+    let later = put(&ada, &chat(&id, "2198-01-01T00:00:00Z")).await;
+    assert_eq!((later.status, get(&ada, &id).await.status), (201, 200));
+}
+
+async fn two_people_may_have_chats_with_one_id(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let id = stored(&ada).await;
+    let mut other = chat(&id, "2020-01-01T00:00:00Z");
+    other["title"] = json!("Bob's");
+
+    let made = put(&bob, &other).await;
+    let told = (get(&ada, &id).await, get(&bob, &id).await);
+    let list = bob.get(CHATS).await;
+    delete(&bob, &id).await;
+
+    assert_eq!(made.status, 201, "{}", made.text());
+    assert_eq!(
+        (&told.0.body["title"], &told.1.body["title"]),
+        (&json!("A title"), &json!("Bob's"))
+    );
+    assert_eq!(ids(&list.body["chats"]), [&*id]);
+    assert_eq!((get(&ada, &id).await.status, get(&bob, &id).await.status), (200, 404));
+}
+
+async fn of_devices_that_race_the_latest_wins(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let id = new_id();
+    let versions: Vec<Value> =
+        (0..12).map(|it| chat(&id, &format!("2026-08-01T00:00:{:02}Z", (it * 5) % 12))).collect();
+
+    let answers = futures_util::future::join_all(versions.iter().map(|it| put(&ada, it))).await;
+
+    assert_eq!(answers.iter().filter(|it| it.status == 201).count(), 1);
+    assert!(answers.iter().all(|it| [200, 201, 409].contains(&it.status)));
+    assert_eq!(get(&ada, &id).await.body["updatedAt"], "2026-08-01T00:00:11Z");
+}
+
+async fn nobody_has_more_chats_than_the_operator_allows(database: TestDatabase) {
+    let app = Setting::on(database).with("Sync__MaxChats", 2).start().await;
+    let ada = app.signed_in().await;
+    let (first, _second) = (stored(&ada).await, stored(&ada).await);
+
+    let third = put(&ada, &chat(&new_id(), EARLY)).await;
+    let change = put(&ada, &chat(&first, "2026-09-01T00:00:00Z")).await;
+
+    assert_eq!(third.refusal(), (409, "quota_exceeded"));
+    assert_eq!(
+        [&third.body["resource"], &third.body["limit"], &third.body["current"]],
+        [&json!("chats"), &json!(2), &json!(2)]
+    );
+    assert_eq!(change.status, 200);
+    delete(&ada, &first).await;
+    stored(&ada).await;
+}

@@ -1,0 +1,77 @@
+//! Chats of accounts that only their devices can read.
+
+use pia_server_testkit::harness::Setting;
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+
+use super::*;
+
+on_both_databases!(
+    an_encrypted_account_takes_only_what_is_encrypted,
+    of_an_encrypted_chat_nothing_is_kept_in_plain,
+);
+
+const AT: &str = "2026-08-01T09:14:02Z";
+
+async fn an_encrypted_account_takes_only_what_is_encrypted(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let id = stored(&ada).await;
+    encrypt(&app).await;
+
+    let plain = put(&ada, &chat(&id, "2026-09-01T00:00:00Z")).await;
+    let new = put(&ada, &chat(&new_id(), AT)).await;
+    let same = put(&ada, &encrypted(&id, AT)).await;
+
+    assert_eq!(plain.refusal(), (403, "e2ee_required"));
+    assert_eq!(new.refusal(), (403, "e2ee_required"));
+    assert_eq!((same.status, &same.body["messages"]), (200, &json!([])));
+    let list = ada.get(CHATS).await;
+    assert_eq!(ids(&list.body["chats"]), [&*id]);
+    assert_eq!(delete(&ada, &id).await.status, 204);
+}
+
+async fn of_an_encrypted_chat_nothing_is_kept_in_plain(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let id = new_id();
+    let mut document = encrypted(&id, AT);
+    document["title"] = json!("secret");
+    document["workingDirectory"] = json!("secret");
+    document["future"] = json!("secret");
+    document["messages"] = json!([{ "content": "secret" }]);
+
+    let made = put(&ada, &document).await;
+    let plain = put(&ada, &chat(&id, AT)).await;
+
+    assert_eq!(made.status, 201, "{}", made.text());
+    assert!(!made.text().contains("secret"), "{}", made.text());
+    assert_eq!(made.body["encryptedPayload"], document["encryptedPayload"]);
+    assert_eq!(made.body["wrappedDek"], document["wrappedDek"]);
+    assert_eq!((plain.status, &plain.body), (409, &made.body), "it is not told in plain again");
+    assert_eq!(get(&ada, &id).await.body, made.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn both_parts_of_what_is_encrypted_must_be_whole() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    for (field, value) in [
+        ("wrappedDek", Value::Null),
+        ("encryptedPayload", Value::Null),
+        ("wrappedDek", json!(STANDARD.encode([1; 59]))),
+        ("wrappedDek", json!(5)),
+        ("encryptedPayload", json!(STANDARD.encode([1; 27]))),
+        ("encryptedPayload", json!("not base64 at all!!")),
+        ("encryptedPayload", json!("-_-_".repeat(20))),
+    ] {
+        let mut document = encrypted(&new_id(), AT);
+        document[field] = value;
+
+        let answer = put(&ada, &document).await;
+
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{document}");
+        assert_eq!(fields(&answer), [field], "{document}");
+    }
+}

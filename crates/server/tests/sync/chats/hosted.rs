@@ -1,0 +1,122 @@
+//! Tests of chats under the hosted instance's names.
+
+use pia_server_testkit::harness::Setting;
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+
+use super::*;
+
+on_both_databases!(conversations_are_the_same_chats, many_conversations_are_stored_each_by_itself,);
+
+const CONVERSATIONS: &str = "/api/conversations";
+const SYNC: &str = "/api/conversations/sync";
+const AT: &str = "2026-08-01T09:14:02Z";
+
+async fn conversations_are_the_same_chats(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let (id, gone) = (new_id(), stored(&ada).await);
+    let mut document = encrypted(&id, AT);
+    document["lastAccessedAt"] = Value::Null;
+    put(&ada, &document).await;
+    delete(&ada, &gone).await;
+
+    let list = ada.get(&format!("{CONVERSATIONS}?includeDeleted=true")).await;
+    let tag = list.header("etag").expect("a tag");
+    let same = ada
+        .send(
+            "GET",
+            &format!("{CONVERSATIONS}?includeDeleted=true"),
+            &[("if-none-match", tag)],
+            b"",
+        )
+        .await;
+
+    assert_eq!(
+        list.body,
+        json!({
+            "conversations": [{
+                "id": id,
+                "createdAt": "2026-01-01T00:00:00Z",
+                "updatedAt": AT,
+                "lastAccessedAt": AT,
+                "encrypted": true,
+                "document": get(&ada, &id).await.body,
+            }],
+            "deleted": [gone],
+            "hasMore": false,
+        })
+    );
+    assert_eq!(same.status, 304);
+}
+
+async fn many_conversations_are_stored_each_by_itself(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let (newer, gone, new, last) = (new_id(), stored(&ada).await, new_id(), stored(&ada).await);
+    let wrong = new_id();
+    put(&ada, &encrypted(&newer, "2026-09-01T00:00:00Z")).await;
+    delete(&ada, &gone).await;
+    encrypt(&app).await;
+
+    let answer = ada
+        .post(
+            SYNC,
+            &json!({
+                "conversations": [
+                    encrypted(&new, AT), encrypted(&newer, AT), encrypted(&gone, AT),
+                    chat(&new, AT), { "id": wrong, "updatedAt": 5 }, "text",
+                ],
+                "deleted": [last],
+            }),
+        )
+        .await;
+
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let results = answer.body["results"].as_array().expect("results");
+    let told: Vec<_> = results.iter().map(|it| (&it["status"], &it["id"])).collect();
+    let expected = [
+        (json!("stored"), json!(new)),
+        (json!("conflict"), json!(newer)),
+        (json!("deleted"), json!(gone)),
+        (json!("refused"), json!(new)),
+        (json!("refused"), json!(wrong)),
+        (json!("refused"), Value::Null),
+        (json!("deleted"), json!(last)),
+    ];
+    assert_eq!(told, expected.iter().map(|(a, b)| (a, b)).collect::<Vec<_>>());
+    assert_eq!(results[1]["updatedAt"], "2026-09-01T00:00:00Z");
+    assert_eq!(results[3]["error"], "e2ee_required");
+    assert_eq!(
+        (&results[4]["error"], &results[4]["field"]),
+        (&json!("validation_failed"), &json!("updatedAt"))
+    );
+    assert!(answer.body["serverTimestamp"].is_string());
+    assert_eq!((get(&ada, &new).await.status, get(&ada, &last).await.status), (200, 404));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_many_conversations_or_odd_ids_are_refused() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+    let many: Vec<String> = (0..501).map(|_| new_id()).collect();
+
+    let nothing = ada.post(SYNC, &json!({})).await;
+    let many = ada.post(SYNC, &json!({ "deleted": many })).await;
+    let odd = ada.post(SYNC, &json!({ "deleted": [new_id(), "5", 5] })).await;
+    let wrong = ada.post(SYNC, &json!({ "conversations": {} })).await;
+
+    assert_eq!((nothing.status, &nothing.body["results"]), (200, &json!([])));
+    assert_eq!(
+        (many.refusal(), fields(&many)),
+        ((400, "validation_failed"), vec!["conversations"])
+    );
+    let odd = odd.body["results"].as_array().expect("results").clone();
+    let statuses: Vec<_> = odd.iter().map(|it| &it["status"]).collect();
+    assert_eq!(statuses, ["deleted", "refused", "refused"]);
+    assert_eq!((&odd[1]["field"], odd[1].get("id")), (&json!("id"), None));
+    assert_eq!(
+        (wrong.refusal(), fields(&wrong)),
+        ((400, "validation_failed"), vec!["conversations"])
+    );
+}

@@ -1,0 +1,70 @@
+//! Tests of stored chats: sealed, exported, and erased with the account.
+
+use pia_server_testkit::harness::{PASSWORD, Setting};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+
+use super::*;
+
+on_both_databases!(people_take_their_chats_along, chats_go_with_their_account);
+
+async fn people_take_their_chats_along(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let (id, gone) = (stored(&ada).await, stored(&ada).await);
+    delete(&ada, &gone).await;
+
+    let json = [("accept", "application/json")];
+    let export = ada.send("GET", "/auth/account/export", &json, b"").await;
+
+    let chats = export.body["data"]["chats"].as_array().expect("chats");
+    let of = |id: &str| chats.iter().find(|it| it["id"] == id).expect("a chat");
+    assert_eq!(chats.len(), 2, "{}", export.text());
+    assert_eq!(of(&id)["body"]["messages"][0]["content"], "Hello");
+    assert_eq!(of(&id)["updatedAt"], "2026-08-01T09:14:02Z");
+    assert!(of(&gone)["deletedAt"].is_string() && of(&gone).get("body").is_none());
+}
+
+async fn chats_go_with_their_account(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let (_theirs, stays) = (stored(&ada).await, stored(&bob).await);
+
+    let leaving = json!({ "confirm": "DELETE", "password": PASSWORD });
+    let left = ada.post("/auth/account/delete", &leaving).await;
+
+    assert_eq!(left.status, 200, "{}", left.text());
+    assert_eq!(ada.get(CHATS).await.status, 401);
+    assert_eq!(ids(&bob.get(CHATS).await.body["chats"]), [&*stays]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_a_chat_says_is_readable_in_the_database() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+    let mut document = chat(&new_id(), "2026-08-01T09:14:02Z");
+    document["title"] = json!("a-canary-in-a-title");
+    document["messages"][0]["content"] = json!("a-canary-in-a-message");
+
+    assert_eq!(put(&ada, &document).await.status, 201);
+
+    for file in app.database_files() {
+        let bytes = std::fs::read(&file).expect("a file");
+        assert!(memchr::memmem::find(&bytes, b"a-canary-in").is_none(), "{}", file.display());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_that_cannot_be_opened_does_not_hide_the_others() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+    let (lost, stays) = (stored(&ada).await, stored(&ada).await);
+    let lost_bytes = lost.replace('-', "");
+    execute(&app, &format!("UPDATE chats SET body = X'00' WHERE id = X'{lost_bytes}'")).await;
+
+    let list = ada.get(CHATS).await;
+
+    assert_eq!(ids(&list.body["chats"]), [&*stays]);
+    assert_eq!(put(&ada, &chat(&lost, "2026-09-01T00:00:00Z")).await.status, 200);
+    assert_eq!(ids(&ada.get(CHATS).await.body["chats"]).len(), 2);
+}

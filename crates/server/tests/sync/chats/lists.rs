@@ -1,0 +1,198 @@
+//! Lists of chats, as devices take them in.
+
+use pia_server_testkit::harness::Setting;
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+
+use super::*;
+
+on_both_databases!(
+    a_list_is_of_whole_chats_in_the_order_of_their_changes,
+    parts_follow_one_another_by_a_cursor_however_it_is_escaped,
+    a_chat_that_was_written_before_and_came_in_later_is_told,
+    what_was_deleted_is_told_by_its_id,
+    a_list_that_has_not_changed_is_not_told_again,
+    a_list_of_long_chats_is_cut,
+);
+
+fn escaped(text: &str) -> String {
+    let plain = |it: u8| it.is_ascii_alphanumeric();
+    text.bytes()
+        .map(|it| if plain(it) { char::from(it).to_string() } else { format!("%{it:02X}") })
+        .collect()
+}
+
+fn keys(body: &Value) -> Vec<&str> {
+    let mut keys: Vec<_> =
+        body.as_object().expect("an object").keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+async fn put_at(client: &Client, updated_at: &str) -> String {
+    let id = new_id();
+    let answer = put(client, &chat(&id, updated_at)).await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    id
+}
+
+/// All that a device takes in, as it does: by `since` and cursors.
+async fn pulled(client: &Client, query: &str, limit: usize) -> (Vec<String>, Vec<String>, usize) {
+    let (mut chats, mut deleted, mut parts, mut cursor) = (vec![], vec![], 0, String::new());
+    loop {
+        let answer = client.get(&format!("{CHATS}?{query}&limit={limit}{cursor}")).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        chats.extend(ids(&answer.body["chats"]));
+        deleted.extend(ids(answer.body.get("deleted").unwrap_or(&json!([]))));
+        parts += 1;
+        assert_eq!(answer.body["hasMore"], answer.body["nextCursor"].is_string());
+        let Some(next) = answer.body["nextCursor"].as_str() else { break };
+        cursor = format!("&cursor={}", escaped(next));
+    }
+    (chats, deleted, parts)
+}
+
+async fn a_list_is_of_whole_chats_in_the_order_of_their_changes(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let late = put_at(&ada, "9999-12-31T23:59:59.9999999Z").await;
+    let early = put_at(&ada, "0001-01-01T00:00:00").await;
+
+    let list = ada.get(CHATS).await;
+    let nothing = bob.get(&format!("{CHATS}?includeDeleted=true")).await;
+
+    assert_eq!(ids(&list.body["chats"]), [&*early, &late]);
+    assert_eq!(list.body["chats"][1], get(&ada, &late).await.body);
+    assert_eq!(
+        (keys(&list.body), &list.body["hasMore"]),
+        (vec!["chats", "hasMore"], &json!(false))
+    );
+    assert_eq!(nothing.body, json!({ "chats": [], "deleted": [], "hasMore": false }));
+}
+
+async fn parts_follow_one_another_by_a_cursor_however_it_is_escaped(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let mut all = Vec::new();
+    for number in 0..7 {
+        all.push(put_at(&ada, &format!("2026-08-01T00:00:0{}.123Z", number / 3)).await);
+    }
+
+    let (chats, _, parts) = pulled(&ada, "includeDeleted=true", 2).await;
+    let (since, _, _) = pulled(&ada, "since=2026-08-01T00%3A00%3A01.1230000Z", 3).await;
+
+    assert_eq!((&chats, parts), (&all, 4));
+    assert_eq!(since, all, "all of them came in since");
+}
+
+async fn a_chat_that_was_written_before_and_came_in_later_is_told(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let known = put_at(&ada, "2026-08-01T00:00:00Z").await;
+    // What a device that has the known one asks for: by its own clock, which
+    // is ahead of neither.
+    execute(&app, "UPDATE chats SET stamp = updated_at").await;
+    let missed = put_at(&ada, "2026-07-01T00:00:00Z").await;
+
+    let since = escaped("2026-08-01T00:00:00.0000000Z");
+    let (chats, _, _) = pulled(&ada, &format!("since={since}"), 100).await;
+
+    assert_eq!(chats, [missed, known]);
+}
+
+async fn what_was_deleted_is_told_by_its_id(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let (stays, goes) = (stored(&ada).await, stored(&ada).await);
+    delete(&ada, &goes).await;
+
+    let (chats, deleted, parts) = pulled(&ada, "includeDeleted=true", 1).await;
+    let later = pulled(&ada, "includeDeleted=true&since=2026-08-02T00:00:00Z", 100).await;
+    let plain = ada.get(&format!("{CHATS}?includeDeleted=false")).await;
+
+    assert_eq!((chats, deleted, parts), (vec![stays.clone()], vec![goes.clone()], 2));
+    assert_eq!(later.1, [&*goes]);
+    assert_eq!(ids(&plain.body["chats"]), [&*stays]);
+    assert!(plain.body.get("deleted").is_none());
+}
+
+async fn a_list_that_has_not_changed_is_not_told_again(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    stored(&ada).await;
+    let path = format!("{CHATS}?includeDeleted=true&since=2026-01-01T00:00:00Z");
+    let list = ada.get(&path).await;
+    let tag = list.header("etag").expect("a tag").to_owned();
+    let strong = tag.trim_start_matches("W/").to_owned();
+    let ask = async |client: &Client, path: &str, tag: &str| {
+        client.send("GET", path, &[("if-none-match", tag)], b"").await
+    };
+
+    for known in [&*tag, &strong, "*", &format!("\"x\", {tag}")] {
+        let same = ask(&ada, &path, known).await;
+        assert_eq!((same.status, same.bytes.len()), (304, 0), "{known}");
+        assert_eq!(same.header("etag"), Some(&*tag));
+    }
+    for (client, path) in [
+        (&ada, CHATS.to_owned()),
+        (&ada, format!("{CHATS}?includeDeleted=true&since=2026-01-01T00:00:01Z")),
+        (&bob, path.clone()),
+    ] {
+        assert_eq!(ask(client, &path, &tag).await.status, 200, "{path}");
+    }
+    for known in ["\"x\"", "x", "", "W/\"c-none-v0-snone-d0\""] {
+        assert_eq!(ask(&ada, &path, known).await.status, 200, "{known}");
+    }
+    let parts = format!("{tag:?}");
+    assert!(parts.contains("-s1767225600000000-d1"), "{parts}");
+    let id = stored(&ada).await;
+    assert_eq!(ask(&ada, &path, &tag).await.status, 200, "one was stored");
+    let tag = ada.get(&path).await.header("etag").expect("a tag").to_owned();
+    delete(&ada, &id).await;
+    assert_eq!(ask(&ada, &path, &tag).await.status, 200, "one was deleted");
+}
+
+async fn a_list_of_long_chats_is_cut(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    for second in 0..4 {
+        let id = new_id();
+        let mut long = chat(&id, &format!("2026-08-01T00:00:0{second}Z"));
+        long["messages"][0]["content"] = "x".repeat(3 << 20).into();
+        assert_eq!(put(&ada, &long).await.status, 201);
+    }
+
+    let (chats, _, parts) = pulled(&ada, "includeDeleted=true", 100).await;
+
+    assert_eq!((chats.len(), parts), (4, 4));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_says_what_it_must_not_is_refused_by_its_field() {
+    let app = TestApp::spawn().await;
+    let ada = app.signed_in().await;
+
+    for (query, field) in [
+        ("limit=0", "limit"),
+        ("limit=-1", "limit"),
+        ("limit=501", "limit"),
+        ("limit=9223372036854775808", "limit"),
+        ("limit=text", "limit"),
+        ("limit=", "limit"),
+        ("cursor=", "cursor"),
+        ("cursor=nonsense", "cursor"),
+        ("cursor=1.2", "cursor"),
+        ("cursor=%00", "cursor"),
+        ("since=", "since"),
+        ("since=yesterday", "since"),
+        ("since=2026-08-01T00:00:00%20Z", "since"),
+        ("includeDeleted=perhaps", "includeDeleted"),
+    ] {
+        for path in [CHATS, "/api/conversations"] {
+            let answer = ada.get(&format!("{path}?{query}")).await;
+
+            assert_eq!(answer.refusal(), (400, "validation_failed"), "{query}");
+            assert_eq!(fields(&answer), [field], "{query}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Chats, which go beside the other rows (sync section 6).
+
+use pia_server_testkit::client::Answer;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::device::Device;
+use super::moment::Moment;
+use super::read::{blobs, etag, guid, moment, no_nulls, object, text};
+
+/// Outcome of storing a chat.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Stored {
+    Created,
+    Replaced,
+    /// After the messages of the server's version were taken in.
+    Merged,
+    /// The status of the last try.
+    Dropped(u16),
+}
+
+const ENTITY: &str = "assistant_chat";
+/// Keys inside the ciphertext (sync 6.6).
+const HIDDEN: [&str; 3] = ["title", "providerId", "messages"];
+const MAX_PAGES: usize = 100;
+
+fn day(at: Moment) -> String {
+    let text = at.to_string();
+    let (day, _) = text.split_once('T').expect("a date");
+    format!("{day}T00:00:00Z")
+}
+
+impl Device {
+    /// Returns whether the server keeps chats; asked once.
+    pub(crate) async fn probe(&mut self) -> bool {
+        if let Some(known) = self.chats_known {
+            return known;
+        }
+        let answer = self.get_json("/api/capabilities").await;
+        let body = object(&answer, "sync 6.1");
+        let version = body.get("chatsSchemaVersion");
+        assert!(version.is_none_or(Value::is_i64), "sync 6.1: {version:?}");
+        let known = answer.status == 200 && body.get("chats") == Some(&json!(true));
+        self.chats_known = Some(known);
+        known
+    }
+
+    /// Begins a chat, with keys that no server knows.
+    pub(crate) fn begin_chat(&mut self, words: &str) -> String {
+        let (id, at) = (Uuid::now_v7().to_string(), self.now());
+        let chat = json!({
+            "id": id,
+            "schemaVersion": 1,
+            "title": format!("title of {words}"),
+            "createdAt": at.to_string(),
+            "updatedAt": at.to_string(),
+            "lastAccessedAt": day(at),
+            "windowMode": "Assistant",
+            "providerId": "6f9619ff-8b86-4d01-b42d-00c04fc964ff",
+            "workingDirectory": null,
+            "agentContextMode": null,
+            "isFavorite": false,
+            "messages": [],
+            "keyOfTomorrow": { "deep": ["ä + <🎈>", 1.5, true] },
+        });
+        self.chats.insert(id.clone(), chat);
+        self.write(&id, words);
+        id
+    }
+
+    /// Adds a message of the user's.
+    pub(crate) fn write(&mut self, id: &str, words: &str) {
+        let at = self.now().to_string();
+        let message = json!({
+            "id": Uuid::now_v7().to_string(),
+            "role": "user",
+            "content": words,
+            "thinkingContent": null,
+            "timestamp": at,
+            "tokens": 7,
+            "modelName": "a-model",
+            "isProtectedRoute": false,
+            "attachedFiles": [{ "fileName": "a.txt", "relativePath": null }],
+            "messageKeyOfTomorrow": "kept",
+        });
+        let chat = self.chats.get_mut(id).expect("a chat");
+        chat["messages"].as_array_mut().expect("messages").push(message);
+        chat["updatedAt"] = json!(at);
+    }
+
+    /// Returns the texts of a chat's messages.
+    pub(crate) fn words(&self, id: &str) -> Vec<String> {
+        let messages = self.chats.get(id).and_then(|it| it["messages"].as_array());
+        let words = messages.into_iter().flatten().map(|it| it["content"].as_str());
+        words.map(|it| it.unwrap_or_default().to_owned()).collect()
+    }
+
+    /// Stores a chat; where a newer one is there, takes that one's messages in
+    /// and tries once more (sync 6.4).
+    pub(crate) async fn put(&mut self, id: &str) -> Stored {
+        let answer = self.put_once(id).await;
+        match answer.status {
+            201 => return Stored::Created,
+            200 => return Stored::Replaced,
+            409 => {}
+            other => {
+                assert_ne!(other, 404, "sync 6.4, row 21: a PUT is never answered 404");
+                self.told_of_encryption(&answer);
+                return Stored::Dropped(other);
+            }
+        }
+        // Without a chat in it the client has nothing to take in.
+        let theirs = answer.body.get("id").and_then(|_| self.chat_in(&answer.body));
+        let Some(theirs) = theirs else { return Stored::Dropped(409) };
+        let merged = merged(theirs, &self.chats[id], self.now());
+        self.chats.insert(id.to_owned(), merged);
+        match self.put_once(id).await.status {
+            200 | 201 => Stored::Merged,
+            other => Stored::Dropped(other),
+        }
+    }
+
+    async fn put_once(&mut self, id: &str) -> Answer {
+        let body = self.chat_on_wire(id);
+        self.send_packed("PUT", &format!("/api/v1/chats/{id}"), &body).await
+    }
+
+    /// With its nulls, but for the two blobs (sync section 1, Chat writer).
+    fn chat_on_wire(&self, id: &str) -> Value {
+        let mut chat = self.chats[id].clone();
+        let Some(sealer) = self.sealer() else { return chat };
+        let fields = chat.as_object_mut().expect("a chat");
+        let mut hidden = Map::new();
+        for name in HIDDEN {
+            let blank = if name == "messages" { json!([]) } else { Value::Null };
+            let value = fields.insert(name.to_owned(), blank);
+            hidden.extend(value.map(|it| (name.to_owned(), it)));
+        }
+        // Nobody's on the wire, and inside it on this client.
+        hidden.extend(fields.remove("keyOfTomorrow").map(|it| ("keyOfTomorrow".to_owned(), it)));
+        let sealed = sealer.seal(ENTITY, id, Value::Object(hidden).to_string().as_bytes());
+        fields.insert("encryptedPayload".to_owned(), json!(sealed.payload));
+        fields.insert("wrappedDek".to_owned(), json!(sealed.dek));
+        chat
+    }
+
+    pub(crate) async fn delete_chat(&mut self, id: &str) {
+        self.chats.remove(id);
+        let answer = self.call("DELETE", &format!("/api/v1/chats/{id}"), &[], &[]).await;
+        assert_eq!(answer.status, 204, "sync 6.5, deleted or absent: {}", answer.text());
+    }
+
+    /// Stores all that it has, once after a sign-in.
+    pub(crate) async fn backfill(&mut self) {
+        let ids: Vec<_> = self.chats.keys().cloned().collect();
+        for id in ids {
+            let stored = self.put(&id).await;
+            assert!(!matches!(stored, Stored::Dropped(_)), "sync 6.4, backfill: {stored:?}");
+        }
+    }
+
+    /// Hears of the others' chats; false where nothing is new.
+    pub(crate) async fn list_chats(&mut self) -> bool {
+        let newest = self.chats.values().map(|it| moment(it.get("updatedAt"), "a chat")).max();
+        let since = newest.map(|it| format!("&since={}", escaped(&it.exact())));
+        let first = format!("/api/v1/chats?includeDeleted=true{}", since.unwrap_or_default());
+        let (mut path, mut tag) = (first.clone(), None);
+        for page in 1..=MAX_PAGES {
+            let known = self.chats_etag.clone().filter(|_| page == 1);
+            let headers: Vec<(&str, &str)> =
+                known.iter().map(|it| ("If-None-Match", it.as_str())).collect();
+            let answer = self.call("GET", &path, &headers, &[]).await;
+            if answer.status == 304 {
+                assert!(known.is_some(), "sync 6.2, Conditional: a 304 unasked");
+                return false;
+            }
+            assert_eq!(answer.status, 200, "sync 6.2: {}", answer.text());
+            if page == 1 {
+                tag = etag(&answer);
+            }
+            let Some(next) = self.take_chats(&answer) else {
+                self.chats_etag = tag;
+                return true;
+            };
+            path = format!("{first}&cursor={}", escaped(&next));
+        }
+        panic!("sync 6.2, Loop: more than {MAX_PAGES} pages");
+    }
+
+    /// Applies a page; the cursor of the next one.
+    fn take_chats(&mut self, answer: &Answer) -> Option<String> {
+        let body = object(answer, "sync 6.2");
+        let chats = body.get("chats").and_then(Value::as_array);
+        for chat in chats.expect("sync 6.2: without `chats` the client stops silently") {
+            // Where it cannot be read it is passed over.
+            let Some(mut chat) = self.chat_in(chat) else { continue };
+            let id = guid(chat.get("id"), "sync 6.6");
+            let accessed = |it: &Value| moment(it.get("lastAccessedAt"), "sync 6.6");
+            if let Some(there) = self.chats.get(&id)
+                && accessed(there) > accessed(&chat)
+            {
+                chat["lastAccessedAt"] = there["lastAccessedAt"].clone();
+            }
+            self.chats.insert(id, chat);
+        }
+        for id in body.get("deleted").and_then(Value::as_array).into_iter().flatten() {
+            self.chats.remove(&guid(Some(id), "sync 6.2 deleted"));
+        }
+        let more = body.get("hasMore") == Some(&json!(true));
+        let next = body.get("nextCursor").and_then(Value::as_str);
+        assert_eq!(more, next.is_some(), "sync 6.2: hasMore and nextCursor go together");
+        next.filter(|it| more && !it.is_empty()).map(str::to_owned)
+    }
+
+    /// A chat as it came, in the clear.
+    fn chat_in(&self, chat: &Value) -> Option<Value> {
+        no_nulls(chat, "sync 6.6, row 25");
+        let id = guid(chat.get("id"), "sync 6.6");
+        for name in ["createdAt", "updatedAt", "lastAccessedAt"] {
+            moment(chat.get(name), "sync 6.6");
+        }
+        text(chat.get("windowMode"), "sync 6.6 windowMode");
+        assert!(chat["schemaVersion"].is_i64(), "sync 6.6 schemaVersion: {chat}");
+        let messages = chat["messages"].as_array();
+        for message in messages.expect("sync 6.6 messages") {
+            guid(message.get("id"), "sync 6.6, Message");
+            text(message.get("role"), "sync 6.6, Message role");
+            moment(message.get("timestamp"), "sync 6.6, Message timestamp");
+        }
+        let Some(sealed) = blobs(chat, "sync 6.6") else { return Some(chat.clone()) };
+        let bare = messages.is_none_or(Vec::is_empty) && chat.get("title").is_none();
+        assert!(bare, "sync 6.6, Server duties: an encrypted chat in the clear: {chat}");
+        let json = self.sealer()?.unseal(ENTITY, &id, &sealed)?;
+        let hidden: Map<String, Value> = serde_json::from_slice(&json).expect("our own JSON");
+        let mut chat = chat.clone();
+        let fields = chat.as_object_mut()?;
+        fields.remove("encryptedPayload");
+        fields.remove("wrappedDek");
+        fields.extend(hidden);
+        Some(chat)
+    }
+}
+
+/// The server's version and what it lacks of ours.
+fn merged(mut theirs: Value, ours: &Value, now: Moment) -> Value {
+    let all = |it: &Value| it["messages"].as_array().cloned().unwrap_or_default();
+    let (mut messages, own) = (all(&theirs), all(ours));
+    let there: Vec<_> = messages.iter().map(|it| it["id"].clone()).collect();
+    messages.extend(own.into_iter().filter(|it| !there.contains(&it["id"])));
+    theirs["messages"] = json!(messages);
+    theirs["updatedAt"] = json!(now.to_string());
+    theirs
+}
+
+fn escaped(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}

@@ -1,0 +1,125 @@
+//! Clients of other months beside the newest.
+
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+
+use super::{HOUR, MINUTE, editable, one_of_each, settle};
+use crate::desktop::device::{Device, Generation};
+use crate::desktop::fields::{Channel, SETTINGS};
+use crate::desktop::pull::Pulled;
+use crate::desktop::push::Pushed;
+use crate::desktop::world::World;
+
+on_both_databases!(
+    a_client_of_march_beside_a_new_one_brings_nothing_back,
+    settings_that_are_repeated_are_not_said_back,
+    a_client_of_spring_beside_a_new_one_is_understood,
+);
+
+/// The rows of channels that both know are the same.
+fn agree(old: &Device, new: &Device, when: &str) {
+    let shared = |device: &Device| {
+        let mut rows = device.shared();
+        let muted = |channel| channel == Channel::Settings && old.settings_muted;
+        rows.retain(|(channel, _), _| old.knows(*channel) && !muted(*channel));
+        rows
+    };
+    let (left, right) = (shared(old), shared(new));
+    for key in left.keys().chain(right.keys()) {
+        assert_eq!(left.get(key), right.get(key), "row 34 and sync 2.4, {when}: {key:?}");
+    }
+}
+
+async fn a_client_of_march_beside_a_new_one_brings_nothing_back(database: TestDatabase) {
+    let world = World::new(database).await;
+    let (mut old, mut new) = (world.older_device(Generation::March).await, world.device().await);
+    // March says them as new in every cycle; see below.
+    old.settings_muted = true;
+    let of_old: Vec<_> =
+        one_of_each(&mut old, "of March").into_iter().filter(|it| old.knows(it.0)).collect();
+    let of_new = one_of_each(&mut new, "of autumn");
+    settle([&mut old, &mut new]).await;
+    agree(&old, &new, "in the morning");
+    for (channel, id) in of_new.iter().filter(|it| old.knows(it.0)) {
+        assert!(old.get(*channel, id).is_some(), "sync 2.1, March: {channel:?} is missing");
+    }
+
+    world.pass(HOUR);
+    for (channel, id) in editable(&of_old) {
+        new.delete(*channel, id);
+    }
+    new.cycle().await;
+    // Says all that it has before it hears that some of it is gone.
+    old.cycle().await;
+    settle([&mut old, &mut new]).await;
+    for (channel, id) in editable(&of_old) {
+        let why = "row 34: a client that repeats every row brought one back";
+        assert_eq!(new.get(*channel, id), None, "{why}: {channel:?}");
+        assert_eq!(old.get(*channel, id), None, "{why}: {channel:?}");
+    }
+
+    // Edits go both ways still.
+    world.pass(HOUR);
+    let mut both = of_new.iter().filter(|it| old.knows(it.0));
+    let todo = both.find(|it| it.0 == Channel::Todos).expect("a todo");
+    let memory = of_new.iter().find(|it| it.0 == Channel::Memories).expect("a memory");
+    old.edit(todo.0, &todo.1, "by March");
+    new.edit(memory.0, &memory.1, "by autumn");
+    settle([&mut old, &mut new]).await;
+    assert_eq!(new.said(todo.0, &todo.1), Some("by March"), "sync 1, March push");
+    assert_eq!(old.said(memory.0, &memory.1), Some("by autumn"), "sync 2.1, March pull");
+
+    // Both are idle: the old one says everything in every cycle, and yet the
+    // new one is told that nothing is new.
+    for _ in 0..3 {
+        world.pass(MINUTE * 5);
+        old.cycle().await;
+        let pulled = new.cycle().await.pulled;
+        assert_eq!(pulled, Pulled::NotModified, "sync 3.4, Idempotency: rows that are no news");
+    }
+}
+
+async fn settings_that_are_repeated_are_not_said_back(database: TestDatabase) {
+    let world = World::new(database).await;
+    let (mut old, mut new) = (world.older_device(Generation::March).await, world.device().await);
+    old.set("C:\\March");
+    for _ in 0..3 {
+        new.cycle().await;
+        old.cycle().await;
+    }
+
+    for _ in 0..3 {
+        world.pass(MINUTE * 5);
+        old.cycle().await;
+        let pushed = new.cycle().await.pushed;
+        assert_eq!(pushed, Pushed::Nothing, "sync 3.1, settings: omitted while they are the same");
+    }
+    assert_eq!(new.said(Channel::Settings, SETTINGS), Some("C:\\March"), "sync 3.2, March");
+    agree(&old, &new, "after many repetitions");
+}
+
+async fn a_client_of_spring_beside_a_new_one_is_understood(database: TestDatabase) {
+    let world = World::new(database).await;
+    let (mut old, mut new) = (world.older_device(Generation::Spring).await, world.device().await);
+    let of_old = one_of_each(&mut old, "of spring");
+    let of_new = one_of_each(&mut new, "of autumn");
+    settle([&mut old, &mut new]).await;
+    agree(&old, &new, "after first pushes in camel case");
+
+    world.pass(HOUR);
+    for (channel, id) in editable(&of_new) {
+        old.edit(*channel, id, "in Pascal case");
+    }
+    for (channel, id) in editable(&of_old) {
+        old.delete(*channel, id);
+    }
+    old.set("C:\\Pascal");
+    settle([&mut old, &mut new]).await;
+
+    agree(&old, &new, "after pushes in Pascal case");
+    for (channel, id) in editable(&of_new) {
+        let said = new.said(*channel, id);
+        assert_eq!(said, Some("in Pascal case"), "sync 1, Push writer (between): {channel:?}");
+    }
+    assert!(editable(&of_old).all(|(channel, id)| new.get(*channel, id).is_none()), "sync 1");
+}

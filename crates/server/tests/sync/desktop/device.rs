@@ -1,0 +1,241 @@
+//! State that a device keeps between its cycles.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use pia_server_testkit::client::Client;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::fields::{Channel, SETTINGS};
+use super::keys::{DeviceKeys, Umk};
+use super::model::Journal;
+use super::moment::Moment;
+use super::pull::Pulled;
+use super::push::Pushed;
+use super::row::{Row, Sealer};
+use super::world::{Time, World};
+
+/// The versions of the client that speak differently (sync section 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Generation {
+    /// March 2026: every row each cycle, nulls written, uncompressed, no
+    /// deletes, its own clock for a cursor.
+    March,
+    /// Between them: Pascal case in what it pushes later.
+    Spring,
+    Newest,
+}
+
+/// Rows of all channels.
+pub(crate) type Store = BTreeMap<(Channel, String), Row>;
+
+pub(crate) struct Device {
+    pub(crate) generation: Generation,
+    /// Its id for synchronisation and for keys.
+    pub(crate) id: String,
+    pub(crate) client: Client,
+    pub(crate) email: String,
+    pub(crate) time: Time,
+    pub(crate) journal: Arc<Journal>,
+    /// Offset of its clock, in seconds.
+    pub(crate) skew: i64,
+    /// Time at which its access token has to be replaced.
+    pub(crate) fresh_until: Moment,
+    pub(crate) store: Store,
+    /// `lastSyncTimestamp`.
+    pub(crate) cursor: Option<Moment>,
+    pub(crate) etag: Option<String>,
+    pub(crate) catalog: Option<i64>,
+    /// `managedPersonaStoreInitialized` and `clientPolicyInitialized`, which
+    /// close together.
+    pub(crate) initialized: bool,
+    pub(crate) deleted: BTreeSet<(Channel, String)>,
+    /// The settings that it pushed last, without their time.
+    pub(crate) pushed_settings: Option<BTreeMap<String, Value>>,
+    /// True if it never says its settings.
+    pub(crate) settings_muted: bool,
+    /// Local changes that the server has not stored: the client does not know
+    /// this, and hides from itself what is older than its cursor.
+    pub(crate) unpushed: BTreeSet<(Channel, String)>,
+    pub(crate) keys: DeviceKeys,
+    pub(crate) umk: Option<Umk>,
+    /// True if it was told that it needs a key that it has not got.
+    pub(crate) onboarding: bool,
+    /// Recovery code that a human wrote down when encryption was turned on
+    /// here.
+    pub(crate) recovery_code: Option<String>,
+    pub(crate) chats: BTreeMap<String, Value>,
+    pub(crate) chats_etag: Option<String>,
+    pub(crate) chats_known: Option<bool>,
+    /// Content of its last pull, shown where a test fails.
+    pub(crate) heard: Vec<(Channel, String)>,
+    /// Number of times that it was told to wait.
+    pub(crate) waits: usize,
+}
+
+/// Outcome of one cycle.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Cycle {
+    pub(crate) pushed: Pushed,
+    pub(crate) pulled: Pulled,
+    /// True if the device found itself revoked.
+    pub(crate) revoked: bool,
+}
+
+impl Device {
+    pub(crate) async fn sign_in(world: &World, generation: Generation) -> Self {
+        let time = world.time.clone();
+        let fresh_until = time.now();
+        let mut device = Self {
+            generation,
+            id: Uuid::now_v7().to_string(),
+            client: world.stranger(),
+            email: world.email.clone(),
+            time,
+            journal: Arc::clone(&world.journal),
+            skew: 0,
+            fresh_until,
+            store: Store::new(),
+            cursor: None,
+            etag: None,
+            catalog: None,
+            initialized: false,
+            deleted: BTreeSet::new(),
+            pushed_settings: None,
+            settings_muted: false,
+            unpushed: BTreeSet::new(),
+            keys: DeviceKeys::generate(),
+            umk: None,
+            onboarding: false,
+            recovery_code: None,
+            chats: BTreeMap::new(),
+            chats_etag: None,
+            chats_known: None,
+            heard: Vec::new(),
+            waits: 0,
+        };
+        device.log_in().await;
+        let at = device.now();
+        let settings = Row::new(Channel::Settings, SETTINGS, "the default", at);
+        device.store.insert((Channel::Settings, SETTINGS.to_owned()), settings);
+        device
+    }
+
+    /// Returns whether its client is new enough for a channel.
+    pub(crate) fn knows(&self, channel: Channel) -> bool {
+        let late = matches!(channel, Channel::Personas | Channel::ScheduledJobs);
+        self.generation != Generation::March || !late
+    }
+
+    /// Returns the time of its own clock, never twice the same.
+    pub(crate) fn now(&self) -> Moment {
+        self.time.unique().plus_seconds(self.skew)
+    }
+
+    pub(crate) fn sealer(&self) -> Option<Sealer> {
+        let user = self.client.user.clone().expect("a user");
+        self.umk.clone().map(|umk| Sealer { user, umk })
+    }
+
+    /// Writes something new.
+    pub(crate) fn create(&mut self, channel: Channel, words: &str) -> String {
+        let id = Uuid::now_v7().to_string();
+        let row = Row::new(channel, &id, words, self.now());
+        self.store.insert((channel, id.clone()), row);
+        self.unpushed.insert((channel, id.clone()));
+        id
+    }
+
+    /// Writes something over what is there; whether it was there.
+    pub(crate) fn edit(&mut self, channel: Channel, id: &str, words: &str) -> bool {
+        let at = self.now();
+        let key = (channel, id.to_owned());
+        let Some(row) = self.store.get_mut(&key) else { return false };
+        row.say(channel, words, at);
+        self.unpushed.insert(key);
+        true
+    }
+
+    pub(crate) fn set(&mut self, words: &str) {
+        self.edit(Channel::Settings, SETTINGS, words);
+    }
+
+    pub(crate) fn delete(&mut self, channel: Channel, id: &str) {
+        let key = (channel, id.to_owned());
+        self.store.remove(&key);
+        self.unpushed.remove(&key);
+        self.deleted.insert(key);
+    }
+
+    pub(crate) fn get(&self, channel: Channel, id: &str) -> Option<&Row> {
+        self.store.get(&(channel, id.to_owned()))
+    }
+
+    /// Returns the content of a row here.
+    pub(crate) fn said(&self, channel: Channel, id: &str) -> Option<&str> {
+        self.get(channel, id).map(|it| it.said(channel))
+    }
+
+    /// Returns its rows, as far as devices can agree.
+    pub(crate) fn shared(&self) -> Store {
+        let shared = |(key, row): (&(Channel, String), &Row)| (key.clone(), row.shared(key.0));
+        let mut rows: Store = self.store.iter().map(shared).collect();
+        let settings = rows.get_mut(&(Channel::Settings, SETTINGS.to_owned()));
+        // Settings are pushed under the time of the push.
+        settings.expect("settings").updated = Moment::FIRST;
+        rows
+    }
+
+    /// One cycle: first what there is to say, then what there is to hear.
+    pub(crate) async fn cycle(&mut self) -> Cycle {
+        if self.umk.is_none() {
+            let status = self.get_json("/api/e2ee/status").await;
+            let text = status.text();
+            assert_eq!(status.status, 200, "e2ee 6: without a status no cycle runs: {text}");
+            assert!(status.body["isEnabled"].is_boolean(), "e2ee 6.1 E2EEStatusResponse: {text}");
+        }
+        let pushed = self.push().await;
+        let pulled = self.pull().await;
+        let looks = self.umk.is_some() && matches!(pulled, Pulled::Applied { .. });
+        let revoked = looks && self.finds_itself_revoked().await;
+        Cycle { pushed, pulled, revoked }
+    }
+
+    /// Cycles until it is told that there is nothing new.
+    pub(crate) async fn settle(&mut self) {
+        for _ in 0..5 {
+            if self.cycle().await.pulled == Pulled::NotModified {
+                return;
+            }
+        }
+        panic!("sync 2.5, 304 reachability: five cycles in a row were answered with a body");
+    }
+
+    /// Forgets where it stood, as the client can at any time (sync section 9).
+    pub(crate) fn resync(&mut self) {
+        self.cursor = None;
+        self.etag = None;
+        self.pushed_settings = None;
+    }
+
+    /// Throws everything away, which takes a sign-in of a moment ago.
+    pub(crate) async fn reset(&mut self) {
+        self.log_in().await;
+        let answer = self.call("DELETE", "/api/sync/reset", &[], &[]).await;
+        assert!((200..300).contains(&answer.status), "spec, reset: {}", answer.text());
+    }
+
+    /// Forgets the state that the client drops when its user signs out, and
+    /// signs in.
+    pub(crate) async fn sign_in_again(&mut self) {
+        let token = self.client.refresh.clone();
+        self.post_bare("/auth/logout", &serde_json::json!({ "refreshToken": token })).await;
+        self.etag = None;
+        self.chats_etag = None;
+        self.chats_known = None;
+        self.pushed_settings = None;
+        self.umk = None;
+        self.log_in().await;
+    }
+}

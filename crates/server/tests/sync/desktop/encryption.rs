@@ -1,0 +1,300 @@
+//! Sharing of a key that the server does not have (e2ee sections 6 to 9).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pia_server_testkit::client::Answer;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::device::Device;
+use super::keys::{Umk, decrypt, encrypt, hkdf, proof, proof_key, salt, signed_by};
+use super::push::Pushed;
+use super::read::{moment, object, text};
+
+pub(crate) const PENDING: i64 = 0;
+pub(crate) const ACTIVE: i64 = 1;
+pub(crate) const REVOKED: i64 = 2;
+
+const RECOVERY_AAD: &str = "pia-recovery-wrap-v1";
+
+/// Version of the message that an approval signs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signature {
+    /// Clients up to 1.4.278, which do not say a version.
+    First,
+    Second,
+}
+
+/// Response to a registration.
+pub(crate) struct Registered {
+    pub(crate) session: String,
+    pub(crate) is_first: bool,
+}
+
+fn done(answer: &Answer, section: &str) {
+    assert!((200..300).contains(&answer.status), "{section}: {}", answer.text());
+}
+
+/// Returns the message of an approval, in the texts of the wire.
+fn approval(signature: Signature, texts: [&str; 5]) -> String {
+    let [session, device, key, wrapped, salt] = texts;
+    match signature {
+        Signature::First => format!("{session}:{device}:{key}"),
+        Signature::Second => {
+            format!("pia-approval-v2:{session}:{device}:{key}:{wrapped}:{salt}")
+        }
+    }
+}
+
+impl Device {
+    pub(crate) async fn e2ee_status(&mut self) -> Value {
+        let answer = self.get_json("/api/e2ee/status").await;
+        done(&answer, "e2ee 6");
+        let body = object(&answer, "e2ee 6.1 E2EEStatusResponse");
+        assert!(body["isEnabled"].is_boolean(), "e2ee 6.1 isEnabled: {}", answer.text());
+        answer.body
+    }
+
+    /// Makes itself known, with a fresh session.
+    pub(crate) async fn register(&mut self) -> Registered {
+        let request = json!({
+            "deviceId": self.id,
+            "deviceName": "DESKTOP-42",
+            "agreementPublicKey": self.keys.agreement_public(),
+            "signingPublicKey": self.keys.signing_public(),
+            "osVersion": "Microsoft Windows NT 10.0.22631.0",
+            "appVersion": "1.4.280.0",
+        });
+        let answer = self.post_json("/api/e2ee/devices/register", &request).await;
+        done(&answer, "e2ee 6, register");
+        let body = object(&answer, "e2ee 6.1 DeviceRegistrationResponse");
+        let session = text(body.get("onboardingSessionId"), "e2ee 6.1 onboardingSessionId");
+        text(body.get("serverChallenge"), "e2ee 12: a missing serverChallenge");
+        Registered { session, is_first: body["isFirstDevice"] == true }
+    }
+
+    /// All devices of the account, as the strict reader takes them.
+    pub(crate) async fn devices(&mut self) -> Vec<Value> {
+        let answer = self.get_json("/api/e2ee/devices").await;
+        done(&answer, "e2ee 6");
+        let body = object(&answer, "e2ee 6.1 DeviceListResponse");
+        let devices = body.get("devices").and_then(Value::as_array);
+        let devices = devices.expect("e2ee 12: without `devices` the client turns itself off");
+        for device in devices {
+            for name in ["deviceId", "deviceName", "agreementPublicKey", "signingPublicKey"] {
+                text(device.get(name), &format!("e2ee 6.1 DeviceInfo {name}"));
+            }
+            assert!(device["status"].is_i64(), "e2ee 6.1 DeviceStatus: {device}");
+            moment(device.get("createdAt"), "e2ee 6.1 DeviceInfo createdAt");
+        }
+        devices.clone()
+    }
+
+    async fn device_of(&mut self, id: &str) -> Option<Value> {
+        self.devices().await.into_iter().find(|it| it["deviceId"] == id)
+    }
+
+    pub(crate) async fn own_status(&mut self) -> Option<i64> {
+        let id = self.id.clone();
+        let answer = self.get_json(&format!("/api/e2ee/devices/{id}/status")).await;
+        if answer.status != 200 {
+            return None;
+        }
+        let body = object(&answer, "e2ee 6.1 DeviceStatusResponse");
+        text(body.get("deviceId"), "e2ee 6.1 DeviceStatusResponse deviceId");
+        Some(body["status"].as_i64().expect("e2ee 6.1: the status is a number"))
+    }
+
+    /// Encrypts the account (e2ee section 8, Enable), and says everything again.
+    pub(crate) async fn enable_encryption(&mut self) {
+        self.begin_encryption().await;
+        let key = self.put_proof_key().await;
+        done(&key, "e2ee 6, proof-key");
+        self.encrypt_all().await;
+    }
+
+    /// All but the proof key, as clients did that had none.
+    pub(crate) async fn begin_encryption(&mut self) {
+        let status = self.e2ee_status().await;
+        assert_eq!(status["isEnabled"], false, "e2ee 8, Enable: {status}");
+        let registered = self.register().await;
+        assert!(registered.is_first, "e2ee 8, Enable: isFirstDevice");
+        let between = self.e2ee_status().await;
+        assert_eq!(between["isEnabled"], false, "e2ee 9: only the upload encrypts");
+        let umk = Umk::generate();
+        self.upload_own_wrap(&umk).await;
+        self.upload_recovery(&umk).await;
+        let status = self.own_status().await;
+        assert_eq!(status, Some(ACTIVE), "row 19: a first device becomes active by its upload");
+        let after = self.e2ee_status().await;
+        assert_eq!(after["isEnabled"], true, "row 19: encrypted by the upload");
+        assert_eq!(after["hasRecoveryKey"], true, "e2ee 6.1: {after}");
+        self.umk = Some(umk);
+    }
+
+    /// Says everything again, encrypted.
+    pub(crate) async fn encrypt_all(&mut self) {
+        let pushed = self.push_all().await;
+        assert!(matches!(pushed, Pushed::Stored(_)), "row 35: {pushed:?}");
+        self.backfill().await;
+    }
+
+    async fn upload_own_wrap(&mut self, umk: &Umk) {
+        let salt = salt();
+        let own = self.keys.agreement_public();
+        let blob = json!({
+            "deviceId": self.id,
+            "ciphertext": self.keys.wrap(umk, &self.id, &own, &salt),
+            "hkdfSalt": salt,
+            "wrapVersion": 1,
+            "createdByDeviceId": self.id,
+            "approverSignature": null,
+            "signatureVersion": 1,
+            "onboardingSessionId": null,
+            "createdAt": self.now().to_string(),
+        });
+        let path = format!("/api/e2ee/devices/{}/wrapped-umk", self.id);
+        done(&self.post_json(&path, &blob).await, "e2ee 6, wrapped-umk");
+    }
+
+    async fn upload_recovery(&mut self, umk: &Umk) {
+        let (code, salt) = (Uuid::now_v7().simple().to_string().to_uppercase(), salt());
+        let blob = json!({
+            "ciphertext": encrypt(&recovery_key(&code, &salt), RECOVERY_AAD, &umk.0),
+            "kdfSalt": salt,
+            "kdfMemoryCostKb": 65536,
+            "kdfTimeCost": 3,
+            "kdfParallelism": 4,
+            "wrapVersion": 1,
+            "umkVersion": 1,
+            "createdAt": self.now().to_string(),
+        });
+        done(&self.post_json("/api/e2ee/recovery/wrapped-umk", &blob).await, "e2ee 6, recovery");
+        self.recovery_code = Some(code);
+    }
+
+    /// Also what an update of the client brings to an older encrypted account.
+    pub(crate) async fn put_proof_key(&mut self) -> Answer {
+        let umk = self.umk.clone().expect("a key");
+        let body = json!({ "proofKey": STANDARD.encode(proof_key(&umk)), "version": 1 });
+        self.send_json("PUT", "/api/e2ee/recovery/proof-key", &body).await
+    }
+
+    /// Lets another device in.
+    pub(crate) async fn approve(&mut self, target: &str, signature: Signature) -> Answer {
+        let device = self.device_of(target).await.expect("a pending device");
+        assert_eq!(device["status"], PENDING, "e2ee 8, Approve: {device}");
+        let session = text(device.get("onboardingSessionId"), "e2ee 12: invisible for approval");
+        let peer = text(device.get("agreementPublicKey"), "e2ee 6.1");
+        let (umk, salt) = (self.umk.clone().expect("a key"), salt());
+        let wrapped = self.keys.wrap(&umk, target, &peer, &salt);
+        let said = approval(signature, [&session, target, &peer, &wrapped, &salt]);
+        let mut request = json!({
+            "onboardingSessionId": session,
+            "targetDeviceId": target,
+            "wrappedUmk": wrapped,
+            "hkdfSalt": salt,
+            "approverSignature": self.keys.sign(&said),
+            "approverDeviceId": self.id,
+        });
+        if signature == Signature::Second {
+            request["signatureVersion"] = json!(2);
+        }
+        self.post_json("/api/e2ee/devices/approve", &request).await
+    }
+
+    pub(crate) async fn revoke(&mut self, target: &str) {
+        let path = format!("/api/e2ee/devices/{target}/revoke");
+        done(&self.call("POST", &path, &[], &[]).await, "e2ee 6, revoke");
+    }
+
+    /// Takes what was left for this device, at every sign-in.
+    pub(crate) async fn take_key(&mut self) {
+        assert_eq!(self.own_status().await, Some(ACTIVE), "e2ee 8: only an active device");
+        let answer = self.get_json(&format!("/api/e2ee/devices/{}/wrapped-umk", self.id)).await;
+        done(&answer, "e2ee 6, wrapped-umk");
+        let blob = object(&answer, "e2ee 6.1 WrappedUmkBlob");
+        let part = |name: &str| text(blob.get(name), &format!("e2ee 6.1 WrappedUmkBlob {name}"));
+        moment(blob.get("createdAt"), "e2ee 6.1 WrappedUmkBlob createdAt");
+        let (wrapped, salt, by) = (part("ciphertext"), part("hkdfSalt"), part("createdByDeviceId"));
+        let own = self.keys.agreement_public();
+        let maker = self.device_of(&by).await.expect("e2ee 7: the maker is among the devices");
+        assert_eq!(maker["status"], ACTIVE, "e2ee 7: made by an active device: {maker}");
+        let peer = text(maker.get("agreementPublicKey"), "e2ee 6.1");
+        if by != self.id {
+            let signature = match blob.get("signatureVersion").and_then(Value::as_i64) {
+                None | Some(1) => Signature::First,
+                other => {
+                    assert_eq!(other, Some(2), "e2ee 7: a signature of a known version");
+                    Signature::Second
+                }
+            };
+            let session = part("onboardingSessionId");
+            let said = approval(signature, [&session, &self.id, &own, &wrapped, &salt]);
+            let key = text(maker.get("signingPublicKey"), "e2ee 6.1");
+            let signed = signed_by(&key, &said, &part("approverSignature"));
+            assert!(signed, "e2ee 7: the texts of the approval are given back as they came");
+        }
+        let umk = self.keys.unwrap(&wrapped, &self.id, &peer, &salt);
+        self.umk = Some(umk.expect("e2ee 7: the blob is given back as it came"));
+        self.onboarding = false;
+    }
+
+    /// Opens the copy that a recovery code opens.
+    pub(crate) async fn recover_key(&mut self, code: &str) -> Umk {
+        let answer = self.get_json("/api/e2ee/recovery/wrapped-umk").await;
+        done(&answer, "e2ee 6, recovery");
+        let blob = object(&answer, "e2ee 6.1 RecoveryWrappedUmkBlob");
+        let costs = [blob["kdfMemoryCostKb"].as_i64(), blob["kdfTimeCost"].as_i64()];
+        assert_eq!(costs, [Some(65536), Some(3)], "e2ee 6.1: the costs are given back");
+        assert_eq!(blob["kdfParallelism"], 4, "e2ee 6.1: the costs are given back");
+        let salt = text(blob.get("kdfSalt"), "e2ee 6.1 kdfSalt");
+        let wrapped = text(blob.get("ciphertext"), "e2ee 6.1 ciphertext");
+        let umk = decrypt(&recovery_key(code, &salt), RECOVERY_AAD, &wrapped);
+        umk.and_then(|it| Umk::from_bytes(&it)).expect("e2ee 7: the blob is given back as it came")
+    }
+
+    /// Shows that it has the key (e2ee section 8, Join by recovery code).
+    pub(crate) async fn activate(&mut self, umk: &Umk, session: &str, proof: &str) -> Answer {
+        let salt = salt();
+        let own = self.keys.agreement_public();
+        let request = json!({
+            "deviceId": self.id,
+            "selfWrappedUmk": self.keys.wrap(umk, &self.id, &own, &salt),
+            "hkdfSalt": salt,
+            "proofOfPossession": proof,
+            "onboardingSessionId": session,
+        });
+        self.post_json("/api/e2ee/recovery/activate", &request).await
+    }
+
+    pub(crate) async fn join_by_code(&mut self, code: &str) {
+        let session = self.register().await.session;
+        let umk = self.recover_key(code).await;
+        if self.own_status().await == Some(ACTIVE) {
+            self.upload_own_wrap(&umk).await;
+        } else {
+            let proof = proof(&umk, &session);
+            done(&self.activate(&umk, &session, &proof).await, "e2ee 6, activate");
+        }
+        self.umk = Some(umk);
+        self.onboarding = false;
+    }
+
+    /// Checks for a revocation once a pull has brought something, as the client
+    /// does.
+    pub(crate) async fn finds_itself_revoked(&mut self) -> bool {
+        let id = self.id.clone();
+        let own = self.device_of(&id).await;
+        let gone = own.is_none_or(|it| it["status"] == REVOKED);
+        if gone {
+            self.umk = None;
+        }
+        gone
+    }
+}
+
+/// Argon2id in the client: the server never sees what it makes.
+fn recovery_key(code: &str, salt: &str) -> [u8; 32] {
+    hkdf(code.as_bytes(), salt.as_bytes(), "a test's own derivation")
+}

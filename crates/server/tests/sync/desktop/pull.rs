@@ -1,0 +1,196 @@
+//! Pulls of a device (sync section 2).
+
+use pia_server_testkit::client::Answer;
+use serde_json::{Map, Value};
+
+use super::device::{Device, Generation};
+use super::fields::Channel;
+use super::moment::Moment;
+use super::read::{self, Page, Received, page};
+use super::row::Row;
+
+/// Outcome of a pull.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Pulled {
+    NotModified,
+    Applied {
+        pages: usize,
+    },
+    /// The status of the first page.
+    Refused(u16),
+    /// There is ciphertext, and no key: nothing was applied.
+    Locked,
+}
+
+const MAX_PAGES: usize = 1000;
+
+impl Device {
+    pub(crate) async fn pull(&mut self) -> Pulled {
+        self.pull_by(500).await
+    }
+
+    /// Pulls pages of so many rows.
+    pub(crate) async fn pull_by(&mut self, limit: usize) -> Pulled {
+        let forced = !self.initialized;
+        let mut since = self.cursor.unwrap_or(Moment::FIRST);
+        let (mut etag, mut catalog) = (None, None);
+        for number in 1..=MAX_PAGES {
+            let first = number == 1;
+            let answer = self.ask(since, limit, first && !forced, first).await;
+            match answer.status {
+                200 => {}
+                304 => {
+                    assert!(first && !forced && self.etag.is_some(), "sync 2.3: a 304 unasked");
+                    return Pulled::NotModified;
+                }
+                other if first => return Pulled::Refused(other),
+                _ => return Pulled::Applied { pages: number - 1 },
+            }
+            let page = page(&answer);
+            self.check(&page, since, first, forced);
+            if self.umk.is_none() && page.rows.iter().any(|(_, row)| row.sealed.is_some()) {
+                self.onboarding = true;
+                return Pulled::Locked;
+            }
+            self.apply(&page);
+            if first {
+                (etag, catalog) = (page.etag.clone(), page.catalog);
+            }
+            let before = since;
+            since = page.timestamp;
+            self.cursor = Some(if self.generation == Generation::March {
+                // By its own clock, whatever it is told.
+                self.now()
+            } else {
+                since
+            });
+            if !page.more || since <= before {
+                self.applied(etag, catalog);
+                return Pulled::Applied { pages: number };
+            }
+        }
+        panic!("sync 2.5: more than {MAX_PAGES} pages");
+    }
+
+    async fn ask(&mut self, since: Moment, limit: usize, by_tag: bool, first: bool) -> Answer {
+        if self.generation == Generation::March {
+            let since = if since == Moment::FIRST { since.zoneless() } else { since.exact() };
+            return self.get_json(&format!("/api/sync/pull?since={since}")).await;
+        }
+        let mut path = format!("/api/sync/pull?since={}&limit={limit}", since.exact());
+        let catalog = self.catalog.filter(|_| by_tag || !first);
+        path.extend(catalog.map(|it| format!("&catalogVersion={it}")));
+        let etag = self.etag.clone().filter(|_| by_tag);
+        let headers: Vec<(&str, &str)> =
+            etag.iter().map(|it| ("If-None-Match", it.as_str())).collect();
+        self.call("GET", &path, &headers, &[]).await
+    }
+
+    /// Checks the rules of every page.
+    fn check(&self, page: &Page, since: Moment, first: bool, forced: bool) {
+        let grows = !page.more || page.timestamp > since;
+        assert!(grows, "sync 2.5, client loop: more to come, and the cursor stands");
+        if self.generation == Generation::March {
+            assert!(!page.more, "sync 2.1: no limit was asked for, and March knows no pages");
+            return;
+        }
+        assert!(!first || page.etag.is_some(), "sync 2.5: a page without an ETag");
+        let told = self.catalog.filter(|_| !(first && forced));
+        if told.is_some() && page.catalog == told {
+            let skipped = !page.has_personas && !page.has_policy;
+            assert!(skipped, "sync 2.5, catalog skip: the catalogue although it is known");
+        }
+        assert!(page.timestamp <= self.time.now().plus_seconds(1), "sync 2.5: a cursor ahead");
+    }
+
+    fn applied(&mut self, etag: Option<String>, catalog: Option<i64>) {
+        if self.generation == Generation::March {
+            return;
+        }
+        self.etag = etag;
+        self.catalog = catalog.or(self.catalog);
+        self.initialized = true;
+    }
+
+    fn apply(&mut self, page: &Page) {
+        let rows = page.rows.iter().map(|(channel, row)| (*channel, row.id.clone()));
+        self.heard = rows.chain(page.deleted.iter().cloned()).collect();
+        for (channel, row) in &page.rows {
+            if self.knows(*channel) {
+                self.take(*channel, row);
+            }
+        }
+        for (channel, id) in &page.deleted {
+            self.forget(*channel, id);
+        }
+    }
+
+    fn take(&mut self, channel: Channel, received: &Received) {
+        let Some(row) = self.opened(channel, received) else { return };
+        let key = (channel, row.id.clone());
+        let built_in = row.id.starts_with("0000000a-0000-0000-0000-");
+        if built_in && matches!(channel, Channel::Templates | Channel::Personas) {
+            return;
+        }
+        if let Some(there) = self.store.get_mut(&key) {
+            if channel == Channel::Sessions || row.updated < there.updated {
+                return;
+            }
+            self.unpushed.remove(&key);
+            if channel == Channel::Settings {
+                // In step: said back, they would go round between three devices.
+                self.pushed_settings = Some(row.fields.clone());
+            }
+            if channel == Channel::Memories {
+                there.updated = row.updated;
+                let kept = ["label", "data"];
+                let news = row.fields.into_iter().filter(|it| kept.contains(&it.0.as_str()));
+                there.fields.extend(news);
+            } else {
+                *there = row;
+            }
+            return;
+        }
+        if channel == Channel::Providers {
+            // The same provider under another id: the server's is taken over.
+            let print = |row: &Row| {
+                ["providerType", "endpoint", "modelName", "azureDeploymentName"]
+                    .map(|name| row.fields.get(name).cloned())
+            };
+            let same =
+                |it: &(&(Channel, String), &Row)| it.0.0 == channel && print(it.1) == print(&row);
+            let twin = self.store.iter().find(same).map(|it| it.0.clone());
+            twin.and_then(|it| self.store.remove(&it));
+        }
+        self.store.insert(key, row);
+    }
+
+    /// In the clear; nothing where it cannot be read, which is passed over.
+    fn opened(&self, channel: Channel, received: &Received) -> Option<Row> {
+        let mut fields = received.open.clone();
+        if let Some(blobs) = &received.sealed {
+            let sealer = self.sealer()?;
+            let json = sealer.unseal(channel.entity(), &received.id, blobs)?;
+            let hidden: Map<String, Value> = serde_json::from_slice(&json).expect("our own JSON");
+            for field in channel.fields().iter().filter(|it| it.sealed) {
+                let value = hidden.get(field.name).filter(|it| !it.is_null());
+                let value = value.map(|it| read::read(field, it, "sync 5"));
+                fields.extend(value.map(|it| (field.name.to_owned(), it)));
+            }
+        }
+        let &Received { created, updated, .. } = received;
+        Some(Row { id: received.id.clone(), created, updated, fields })
+    }
+
+    /// Applies a deletion; the client says it again with its next push.
+    fn forget(&mut self, channel: Channel, id: &str) {
+        if channel == Channel::KanbanColumns {
+            return;
+        }
+        let key = (channel, id.to_owned());
+        self.unpushed.remove(&key);
+        if self.store.remove(&key).is_some() && self.generation != Generation::March {
+            self.deleted.insert(key);
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Pushes of a device (sync section 3).
+
+use std::collections::BTreeMap;
+
+use pia_server_testkit::client::Answer;
+use serde_json::{Map, Value, json};
+
+use super::device::{Device, Generation};
+use super::fields::{Channel, SETTINGS};
+use super::model::Sent;
+use super::moment::Moment;
+use super::read::{guid, moment, object, text};
+use super::row::Row;
+use super::wire::{dotnet, gzip};
+
+/// Sessions in one request of a first push.
+const SLICE: usize = 200;
+
+/// Outcome of a push.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// There was nothing to say.
+    Nothing,
+    /// The server decided about so many of its rows.
+    Stored(usize),
+    /// The status.
+    Refused(u16),
+    /// The answer was lost; whether the server has stored it is not known.
+    Lost,
+}
+
+/// One request's worth of changes.
+#[derive(Default)]
+struct Batch {
+    rows: Vec<(Channel, Row)>,
+    deleted: Vec<(Channel, String)>,
+    /// With all that a first push says in its first request.
+    whole: bool,
+    delta: bool,
+}
+
+/// Form of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sending {
+    Heard,
+    /// The answer does not arrive.
+    Unheard,
+    /// Compressed bytes whose header was lost (sync section 1).
+    Unlabelled,
+}
+
+impl Device {
+    pub(crate) async fn push(&mut self) -> Pushed {
+        self.push_as(Sending::Heard).await
+    }
+
+    /// Says what has changed: all of it where it has never been in step.
+    pub(crate) async fn push_as(&mut self, sending: Sending) -> Pushed {
+        let mut decided = 0;
+        let mut nothing = true;
+        for batch in self.batches() {
+            nothing = false;
+            let (answer, sent) = self.send_batch(&batch, sending).await;
+            if answer.status != 200 {
+                self.told_of_encryption(&answer);
+                return Pushed::Refused(answer.status);
+            }
+            decided += conflicts(&answer, &sent);
+            for (channel, row) in &batch.rows {
+                self.unpushed.remove(&(*channel, row.id.clone()));
+            }
+            if sending == Sending::Unheard {
+                return Pushed::Lost;
+            }
+            self.stored(&batch);
+        }
+        if nothing { Pushed::Nothing } else { Pushed::Stored(decided) }
+    }
+
+    /// Says all rows, as after encryption was turned on: with the times that
+    /// they have (e2ee section 9).
+    pub(crate) async fn push_all(&mut self) -> Pushed {
+        self.resync();
+        self.push().await
+    }
+
+    fn batches(&self) -> Vec<Batch> {
+        match (self.generation, self.cursor) {
+            (Generation::March, cursor) => vec![self.every_row(cursor)],
+            (_, None) => self.first_batches(),
+            (_, Some(cursor)) => self.delta(cursor).into_iter().collect(),
+        }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (Channel, &Row)> {
+        let muted = |channel| channel == Channel::Settings && self.settings_muted;
+        let said = move |channel| self.knows(channel) && !muted(channel);
+        let known = self.store.iter().filter(move |((channel, _), _)| said(*channel));
+        known.map(|((channel, _), row)| (*channel, row))
+    }
+
+    /// March: all but the sessions of before, in one body.
+    fn every_row(&self, cursor: Option<Moment>) -> Batch {
+        let since = cursor.unwrap_or(Moment::FIRST);
+        let said = |it: &(Channel, &Row)| it.0 != Channel::Sessions || it.1.created >= since;
+        let rows = self.rows().filter(said).map(|(channel, row)| (channel, row.clone()));
+        Batch { rows: rows.collect(), whole: true, ..Batch::default() }
+    }
+
+    fn first_batches(&self) -> Vec<Batch> {
+        let all = self.rows().map(|(channel, row)| (channel, row.clone()));
+        let (sessions, rest): (Vec<_>, Vec<_>) =
+            all.partition(|(channel, _)| *channel == Channel::Sessions);
+        let mut slices = sessions.chunks(SLICE);
+        let first = slices.next().unwrap_or_default();
+        let rows = rest.into_iter().chain(first.iter().cloned()).collect();
+        let mut batches = vec![Batch { rows, whole: true, ..Batch::default() }];
+        let rest = slices.map(|it| Batch { rows: it.to_vec(), ..Batch::default() });
+        batches.extend(rest);
+        batches
+    }
+
+    /// Returns the rows that are as new as the cursor, or newer.
+    fn delta(&self, cursor: Moment) -> Option<Batch> {
+        let settings = self.store.get(&(Channel::Settings, SETTINGS.to_owned()));
+        let settled = settings.map(|it| &it.fields) == self.pushed_settings.as_ref();
+        let said = |(channel, row): &(Channel, &Row)| match channel {
+            Channel::Settings => !settled,
+            _ => row.updated >= cursor,
+        };
+        let rows: Vec<_> = self.rows().filter(said).map(|it| (it.0, it.1.clone())).collect();
+        let deleted: Vec<_> = self.deleted.iter().cloned().collect();
+        let nothing = rows.is_empty() && deleted.is_empty();
+        (!nothing).then_some(Batch { rows, deleted, whole: false, delta: true })
+    }
+
+    async fn send_batch(&mut self, batch: &Batch, sending: Sending) -> (Answer, Sent) {
+        let claimed = self.now();
+        let mut sent = self.journal.begin(claimed, self.time.now());
+        let body = self.body(batch, claimed, &mut sent);
+        let (headers, bytes) = self.dressed(batch, &body, sending);
+        let headers: Vec<_> = headers.iter().map(|it| (it.0, it.1)).collect();
+        let answer = self.call("POST", "/api/sync/push", &headers, &bytes).await;
+        if answer.status == 200 {
+            sent.deleted.extend(batch.deleted.iter().cloned());
+            self.journal.end(sent.clone(), self.time.now());
+        }
+        (answer, sent)
+    }
+
+    /// The request's headers and bytes, as this client's time has them.
+    fn dressed(
+        &self,
+        batch: &Batch,
+        body: &Value,
+        sending: Sending,
+    ) -> (Vec<(&'static str, &'static str)>, Vec<u8>) {
+        let json = ("Content-Type", "application/json; charset=utf-8");
+        let packed = ("Content-Encoding", "gzip");
+        let cased = match self.generation {
+            Generation::Spring if batch.delta => pascal(body),
+            _ => body.clone(),
+        };
+        let plain = dotnet(&cased).into_bytes();
+        match self.generation {
+            _ if sending == Sending::Unlabelled => (vec![json], gzip(&plain)),
+            Generation::March => (vec![json], plain),
+            Generation::Spring if !batch.delta => (vec![json], plain),
+            _ => (vec![json, packed], gzip(&plain)),
+        }
+    }
+
+    fn body(&self, batch: &Batch, claimed: Moment, sent: &mut Sent) -> Value {
+        let sealer = self.sealer();
+        let last = match self.cursor {
+            Some(cursor) => cursor.to_string(),
+            None => Moment::FIRST.zoneless(),
+        };
+        let mut body = Map::new();
+        body.insert("clientTimestamp".to_owned(), json!(claimed.to_string()));
+        body.insert("lastSyncTimestamp".to_owned(), json!(last));
+        body.insert("deviceId".to_owned(), json!(self.id));
+        body.insert("isE2EEEncrypted".to_owned(), json!(sealer.is_some()));
+        let mut lists: BTreeMap<Channel, (Vec<Value>, Vec<&str>)> = BTreeMap::new();
+        for (channel, row) in &batch.rows {
+            let mut row = row.clone();
+            if *channel == Channel::Settings {
+                row.updated = claimed;
+            }
+            sent.say(*channel, &row);
+            let mut wire = row.on_wire(*channel, sealer.as_ref());
+            if self.generation == Generation::March {
+                write_nulls(*channel, &mut wire);
+            }
+            if *channel == Channel::Settings {
+                body.insert("settings".to_owned(), wire);
+            } else {
+                lists.entry(*channel).or_default().0.push(wire);
+            }
+        }
+        for (channel, id) in &batch.deleted {
+            lists.entry(*channel).or_default().1.push(id);
+        }
+        for channel in Channel::ROWS.into_iter().filter(|it| self.knows(*it)) {
+            let (rows, deleted) = lists.remove(&channel).unwrap_or_default();
+            let changes = json!({ channel.list(): rows, "deleted": deleted });
+            body.insert(channel.name().to_owned(), changes);
+        }
+        if self.generation == Generation::Newest {
+            body.insert("researchSessions".to_owned(), json!({ "upserted": [], "deleted": [] }));
+            body.insert("pluginPreferences".to_owned(), json!([]));
+        }
+        Value::Object(body)
+    }
+
+    /// Updates the client's state after all was stored.
+    fn stored(&mut self, batch: &Batch) {
+        if batch.delta {
+            self.deleted.clear();
+        }
+        let settings = batch.rows.iter().find(|(channel, _)| *channel == Channel::Settings);
+        if let Some((_, settings)) = settings {
+            self.pushed_settings = Some(settings.fields.clone());
+        }
+        debug_assert!(!batch.whole || !batch.delta);
+    }
+
+    /// The client looks for these words, whatever else is said (sync 3.6).
+    pub(crate) fn told_of_encryption(&mut self, answer: &Answer) {
+        if answer.status == 403 && answer.text().contains("e2ee_required") {
+            self.onboarding = true;
+        }
+    }
+}
+
+/// Reads the answer to a push; how many rows it decided about.
+fn conflicts(answer: &Answer, sent: &Sent) -> usize {
+    let body = object(answer, "sync 3.3");
+    moment(body.get("serverTimestamp"), "sync 3.3 serverTimestamp");
+    let conflicts = body.get("conflicts").map(|it| it.as_array().expect("sync 3.3 conflicts"));
+    let conflicts = conflicts.map(Vec::as_slice).unwrap_or_default();
+    for conflict in conflicts {
+        let entity = text(conflict.get("entity"), "sync 1, required members: entity");
+        let resolution = text(conflict.get("resolution"), "sync 1, required members: resolution");
+        let known = ["server_wins", "client_wins"].contains(&resolution.as_str());
+        assert!(known, "row 2: resolution {resolution}");
+        if entity != "settings" {
+            let id = guid(conflict.get("id"), "sync 3.3 id");
+            let said = sent.versions.iter().any(|it| it.0.name() == entity && it.1.id == id);
+            assert!(said, "sync 3.3: a conflict about {entity} {id}, which was not pushed");
+        }
+    }
+    conflicts.len()
+}
+
+/// With the keys that have no value, as March wrote them.
+fn write_nulls(channel: Channel, wire: &mut Value) {
+    let fields = wire.as_object_mut().expect("an object");
+    let names = channel.fields().iter().map(|it| it.name);
+    for name in names.chain(["encryptedPayload", "wrappedDek"]) {
+        fields.entry(name).or_insert(Value::Null);
+    }
+}
+
+fn pascal(value: &Value) -> Value {
+    match value {
+        Value::Array(all) => all.iter().map(pascal).collect(),
+        Value::Object(all) => {
+            let cased = |name: &str| {
+                let (first, rest) = name.split_at(1);
+                first.to_ascii_uppercase() + rest
+            };
+            all.iter().map(|(name, it)| (cased(name), pascal(it))).collect::<Map<_, _>>().into()
+        }
+        other => other.clone(),
+    }
+}

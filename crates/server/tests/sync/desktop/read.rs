@@ -1,0 +1,195 @@
+//! Readers as strict as the client's own: what would stop a client fails the
+//! test (sync section 1).
+
+use std::collections::BTreeMap;
+
+use pia_server_testkit::client::Answer;
+use serde_json::{Map, Value};
+
+use super::fields::{Channel, Field, Kind};
+use super::keys::Blobs;
+use super::moment::Moment;
+
+/// A page of changes.
+pub(crate) struct Page {
+    pub(crate) timestamp: Moment,
+    pub(crate) rows: Vec<(Channel, Received)>,
+    pub(crate) deleted: Vec<(Channel, String)>,
+    pub(crate) more: bool,
+    pub(crate) catalog: Option<i64>,
+    pub(crate) has_personas: bool,
+    pub(crate) has_policy: bool,
+    pub(crate) etag: Option<String>,
+}
+
+/// A row as it came.
+#[derive(Debug)]
+pub(crate) struct Received {
+    pub(crate) id: String,
+    pub(crate) created: Moment,
+    pub(crate) updated: Moment,
+    /// Plaintext fields.
+    pub(crate) open: BTreeMap<String, Value>,
+    pub(crate) sealed: Option<Blobs>,
+}
+
+/// The object that every answer is; without nulls (row 25).
+pub(crate) fn object<'a>(answer: &'a Answer, section: &str) -> &'a Map<String, Value> {
+    let object = answer.body.as_object();
+    let object = object.unwrap_or_else(|| panic!("{section}: no object: {}", answer.text()));
+    for (name, value) in object {
+        no_nulls(value, &format!("{section}, row 25: {name}"));
+    }
+    object
+}
+
+pub(crate) fn no_nulls(value: &Value, place: &str) {
+    match value {
+        Value::Null => panic!("{place}: null"),
+        Value::Array(all) => all.iter().for_each(|it| no_nulls(it, place)),
+        Value::Object(all) => {
+            all.iter().for_each(|(name, it)| no_nulls(it, &format!("{place}.{name}")));
+        }
+        _ => {}
+    }
+}
+
+pub(crate) fn moment(value: Option<&Value>, place: &str) -> Moment {
+    let text = value.and_then(Value::as_str);
+    let read = text.and_then(Moment::read);
+    read.unwrap_or_else(|| panic!("{place}: sync 1, a DateTime ends in Z: {value:?}"))
+}
+
+pub(crate) fn guid(value: Option<&Value>, place: &str) -> String {
+    let text = value.and_then(Value::as_str).unwrap_or_default();
+    let groups: Vec<usize> = text.split('-').map(str::len).collect();
+    let lower = text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f' | b'-'));
+    let right = groups == [8, 4, 4, 4, 12] && lower;
+    assert!(right, "{place}: sync 1, row 29: a Guid is hyphenated and in lower case: {value:?}");
+    text.to_owned()
+}
+
+pub(crate) fn text(value: Option<&Value>, place: &str) -> String {
+    let text = value.and_then(Value::as_str);
+    text.unwrap_or_else(|| panic!("{place}: a required text: {value:?}")).to_owned()
+}
+
+fn list<'a>(value: Option<&'a Value>, place: &str) -> &'a [Value] {
+    // Absent is empty; anything else has to be a list.
+    value.map_or(&[], |it| {
+        it.as_array().unwrap_or_else(|| panic!("{place}: sync 1, Containers: {it}"))
+    })
+}
+
+/// Reads the answer to a pull.
+pub(crate) fn page(answer: &Answer) -> Page {
+    let body = object(answer, "sync 2.2");
+    let mut page = Page {
+        timestamp: moment(body.get("serverTimestamp"), "sync 2.2 serverTimestamp"),
+        rows: Vec::new(),
+        deleted: Vec::new(),
+        more: body.get("hasMore").is_some_and(|it| it.as_bool().expect("sync 2.2 hasMore")),
+        catalog: body.get("catalogVersion").map(|it| it.as_i64().expect("sync 1, int64")),
+        has_personas: body.get("managedPersonas").is_some_and(personas),
+        has_policy: body.get("clientPolicy").is_some_and(policy),
+        etag: etag(answer),
+    };
+    if let Some(settings) = body.get("settings") {
+        page.rows.push((Channel::Settings, received(Channel::Settings, settings)));
+    }
+    for channel in Channel::ROWS {
+        let Some(changes) = body.get(channel.name()) else { continue };
+        let place = format!("sync 2.2 {}", channel.name());
+        let changes = changes.as_object().unwrap_or_else(|| panic!("{place}: {changes}"));
+        let rows = list(changes.get(channel.list()), &place);
+        page.rows.extend(rows.iter().map(|it| (channel, received(channel, it))));
+        let gone = list(changes.get("deleted"), &place).iter();
+        page.deleted.extend(gone.map(|it| (channel, guid(Some(it), &place))));
+    }
+    for name in ["plugins", "researchSessions"] {
+        let changes = body.get(name).map(|it| it.as_object().expect("sync 2.2: an object"));
+        for plugin in list(changes.and_then(|it| it.get("upserted")), name) {
+            guid(plugin.get("id"), &format!("sync 4, {name}"));
+            moment(plugin.get("updatedAt"), &format!("sync 4, {name}"));
+        }
+    }
+    page
+}
+
+fn personas(snapshot: &Value) -> bool {
+    let place = "sync 4, SyncManagedPersonaSnapshot";
+    for persona in snapshot["personas"].as_array().expect(place) {
+        guid(persona.get("id"), place);
+        assert_eq!(persona["isManaged"], true, "{place}");
+    }
+    for id in list(snapshot.get("recentlyRemoved"), place) {
+        guid(Some(id), place);
+    }
+    true
+}
+
+fn policy(snapshot: &Value) -> bool {
+    text(snapshot.get("document"), "sync 4, SyncClientPolicySnapshot");
+    true
+}
+
+pub(crate) fn etag(answer: &Answer) -> Option<String> {
+    let tag = answer.header("etag")?;
+    let quoted = tag.strip_prefix("W/").unwrap_or(tag);
+    let form = quoted.len() > 2 && quoted.starts_with('"') && quoted.ends_with('"');
+    assert!(form, "sync 2.5 ETag: {tag}");
+    Some(tag.to_owned())
+}
+
+pub(crate) fn received(channel: Channel, row: &Value) -> Received {
+    let place = format!("sync 4, {}", channel.name());
+    let fields = row.as_object().unwrap_or_else(|| panic!("{place}: {row}"));
+    let updated = fields.get(channel.changed()).or_else(|| fields.get("createdAt"));
+    let updated = moment(updated, &place);
+    let (id, created) = if channel == Channel::Settings {
+        (super::fields::SETTINGS.to_owned(), Moment::FIRST)
+    } else {
+        (guid(fields.get("id"), &place), moment(fields.get("createdAt"), &place))
+    };
+    let sealed = blobs(row, &place);
+    let mut open = BTreeMap::new();
+    for field in channel.fields() {
+        let Some(value) = fields.get(field.name) else { continue };
+        let value = read(field, value, &place);
+        if field.sealed && sealed.is_some() {
+            let blank = field.blank.map(|it| serde_json::from_str::<Value>(it).expect("JSON"));
+            assert!(blank.is_none_or(|it| it == value), "sync 5: {} in the clear", field.name);
+            assert!(field.blank.is_some(), "sync 5: {} in the clear: {row}", field.name);
+        } else {
+            open.insert(field.name.to_owned(), value);
+        }
+    }
+    Received { id, created, updated, open, sealed }
+}
+
+pub(crate) fn blobs(row: &Value, place: &str) -> Option<Blobs> {
+    let payload = row.get("encryptedPayload")?;
+    let payload = text(Some(payload), place);
+    Some(Blobs { payload, dek: text(row.get("wrappedDek"), place) })
+}
+
+/// A value as the client's reader takes it, times in one form.
+pub(crate) fn read(field: &Field, value: &Value, place: &str) -> Value {
+    let place = format!("{place}.{}", field.name);
+    let right = match field.kind {
+        Kind::Text => value.is_string(),
+        Kind::Int => value.is_i64(),
+        Kind::Bool => value.is_boolean(),
+        Kind::Guid => !guid(Some(value), &place).is_empty(),
+        Kind::Time => return Value::String(moment(Some(value), &place).kept().to_string()),
+        Kind::Clock => value.as_str().is_some_and(|it| it.len() >= 8 && it.contains(':')),
+        Kind::Texts => value.as_array().is_some_and(|it| it.iter().all(Value::is_string)),
+        Kind::Guids => value.as_object().is_some_and(|it| {
+            it.iter().all(|(number, id)| {
+                number.parse::<i32>().is_ok() && !guid(Some(id), &place).is_empty()
+            })
+        }),
+    };
+    assert!(right, "{place}: sync 1 and 4, not a {:?}: {value}", field.kind);
+    value.clone()
+}

@@ -1,0 +1,88 @@
+//! One server, one account, one time.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::client::Client;
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+use super::device::{Device, Generation};
+use super::model::Journal;
+use super::moment::Moment;
+
+/// A server and an account on it.
+pub(crate) struct World {
+    pub(crate) app: TestApp,
+    pub(crate) email: String,
+    pub(crate) time: Time,
+    pub(crate) journal: Arc<Journal>,
+}
+
+/// The clock of the server, which every device knows with a skew of its own.
+#[derive(Clone)]
+pub(crate) struct Time {
+    clock: Arc<ManualClock>,
+    moving: Arc<Mutex<()>>,
+    /// Tells apart what happens at once.
+    tie: Arc<AtomicU64>,
+}
+
+impl Time {
+    pub(crate) fn advance(&self, by: Duration) {
+        let moving = self.moving.lock().unwrap_or_else(PoisonError::into_inner);
+        self.clock.advance(by);
+        drop(moving);
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        Moment::from(self.clock.now())
+    }
+
+    /// The time, which nobody has been told before: at most a hundredth of a
+    /// second later, and with a seventh digit.
+    pub(crate) fn unique(&self) -> Moment {
+        let tie = self.tie.fetch_add(1, Ordering::Relaxed);
+        Moment(self.now().0 + i64::try_from(tie % 10_000).expect("few") * 10 + 3)
+    }
+}
+
+impl World {
+    /// With budgets that do not end.
+    pub(crate) async fn new(database: TestDatabase) -> Self {
+        Self::with(Setting::on(database).with("RateLimits__Sync", 1_000_000)).await
+    }
+
+    pub(crate) async fn with(setting: Setting) -> Self {
+        let clock = Arc::new(ManualClock::new(SystemClock.now()));
+        let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
+        let email = format!("{}@example.org", uuid::Uuid::now_v7().simple());
+        let person = json!({ "email": email, "password": PASSWORD });
+        let made = app.stranger().post("/auth/register", &person).await;
+        assert_eq!(made.status, 200, "{}", made.text());
+        let time = Time { clock, moving: Arc::default(), tie: Arc::default() };
+        Self { app, email, time, journal: Arc::default() }
+    }
+
+    /// A new device, with the newest client.
+    pub(crate) async fn device(&self) -> Device {
+        self.older_device(Generation::Newest).await
+    }
+
+    pub(crate) async fn older_device(&self, generation: Generation) -> Device {
+        Device::sign_in(self, generation).await
+    }
+
+    pub(crate) fn stranger(&self) -> Client {
+        self.app.stranger()
+    }
+
+    /// Lets time pass.
+    pub(crate) fn pass(&self, by: Duration) {
+        self.time.advance(by);
+    }
+}

@@ -1,0 +1,148 @@
+//! Turning on encryption for an account.
+
+use pia_server_testkit::client::keys;
+use pia_server_testkit::credentials::app_password_id;
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp, terms};
+use pia_server_testkit::letters::names_to;
+use pia_server_testkit::machine::{
+    Machine, encrypt, proof_key, put_proof_key, recovery_copy, text,
+};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+use super::{standing, status};
+
+on_both_databases!(
+    the_first_device_encrypts_the_account,
+    an_encrypted_account_without_a_device_cannot_begin_anew,
+    what_happens_to_keys_is_told_by_letter_and_in_the_export,
+    a_session_has_the_name_of_the_device_that_it_is_on,
+);
+
+async fn the_first_device_encrypts_the_account(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, first) = (app.signed_in().await, Machine::new());
+    let before = status(&ada).await;
+
+    let registered = first.register(&ada).await;
+    let still = status(&ada).await;
+    let pending = standing(&ada, &first.id).await;
+    let kept = first.keep(&ada, 1).await;
+    let copied = ada.post("/api/e2ee/recovery/wrapped-umk", &recovery_copy()).await;
+    let guarded = put_proof_key(&ada, &proof_key()).await;
+
+    let none = json!({
+        "isEnabled": false, "umkVersion": 0, "hasRecoveryKey": false, "hasRecoveryProofKey": false,
+    });
+    assert_eq!((&before, &still), (&none, &none), "registering alone encrypts nothing");
+    let told = ["isFirstDevice", "onboardingSessionId", "serverChallenge"];
+    assert_eq!((keys(&registered), &registered["isFirstDevice"]), (told.into(), &json!(true)));
+    assert_eq!((kept.status, copied.status), (200, 200), "{}", copied.text());
+    assert_eq!((guarded.status, guarded.bytes.len()), (204, 0));
+    let all = json!({
+        "isEnabled": true, "umkVersion": 1, "hasRecoveryKey": true, "hasRecoveryProofKey": true,
+    });
+    assert_eq!(status(&ada).await, all);
+    assert_eq!((pending, standing(&ada, &first.id).await), (json!(0), json!(1)));
+    let key = ada.get(&first.path("wrapped-umk")).await.body;
+    assert_eq!((&key["ciphertext"], &key["hkdfSalt"]), (&json!(text(1, 60)), &json!(text(1, 32))));
+    assert_eq!((&key["createdByDeviceId"], &key["deviceId"]), (&json!(first.id), &json!(first.id)));
+    assert_eq!((&key["wrapVersion"], &key["signatureVersion"]), (&json!(1), &json!(1)));
+    assert!(key.get("approverSignature").is_none() && key.get("onboardingSessionId").is_none());
+    let copy = ada.get("/api/e2ee/recovery/wrapped-umk").await.body;
+    let sent = recovery_copy();
+    for field in ["ciphertext", "kdfSalt", "kdfMemoryCostKb", "kdfTimeCost", "kdfParallelism"] {
+        assert_eq!(copy[field], sent[field], "{field}");
+    }
+    assert_eq!((&copy["wrapVersion"], &copy["umkVersion"]), (&json!(1), &json!(1)));
+}
+
+async fn an_encrypted_account_without_a_device_cannot_begin_anew(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let first = encrypt(&ada).await;
+
+    let revoked = ada.post(&first.path("revoke"), &json!({})).await;
+    let (again, other) = (first.register(&ada).await, Machine::new().register(&ada).await);
+    let kept = first.keep(&ada, 2).await;
+
+    assert_eq!((revoked.status, &revoked.body), (200, &json!({ "success": true })));
+    assert_eq!((&again["isFirstDevice"], &other["isFirstDevice"]), (&json!(false), &json!(false)));
+    assert_eq!(kept.refusal(), (403, "device_not_active"));
+    assert_eq!(ada.get(&first.path("wrapped-umk")).await.refusal(), (404, "not_found"));
+    assert_eq!(status(&ada).await["isEnabled"], true);
+}
+
+async fn what_happens_to_keys_is_told_by_letter_and_in_the_export(database: TestDatabase) {
+    let app = Setting::on(database).with_mail().start().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let first = encrypt(&ada).await;
+    let second = Machine::new();
+
+    second.asks(&ada).await;
+    second.asks(&ada).await;
+    ada.post(&second.path("revoke"), &json!({})).await;
+
+    let letters = names_to(&app, "ada@example.org").await;
+    let ours: Vec<_> = letters.iter().filter(|it| *it != "new-device").collect();
+    let (approved, changed) = ("device-approved", "recovery-key-changed");
+    assert_eq!(ours, [approved, changed, "device-registered", "device-revoked"]);
+    let accept = [("accept", "application/json")];
+    let export = ada.send("GET", "/auth/account/export", &accept, b"").await;
+    let devices = &export.body["data"]["devices"];
+    assert_eq!((&devices[0]["deviceId"], &devices[0]["status"]), (&json!(second.id), &json!(2)));
+    assert_eq!((&devices[1]["deviceId"], &devices[1]["status"]), (&json!(first.id), &json!(1)));
+    assert_eq!(devices[1]["agreementKey"], first.public_key());
+    for secret in [text(1, 60), text(3, 60), text(4, 32)] {
+        assert!(!export.text().contains(&secret));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_of_an_app_password_may_use_keys() {
+    let app = TestApp::spawn().await;
+    let ada = app.sign_up("ada@example.org").await;
+    let proof = json!({ "name": "Desktop", "password": PASSWORD });
+    let made = ada.post("/auth/app-passwords", &proof).await;
+    let credentials = json!({ "email": "ada@example.org", "password": made.body["appPassword"] });
+    let signed_in = app.stranger().post("/auth/login/local", &credentials).await;
+    let desktop = app.stranger().with_tokens(&signed_in.body);
+
+    let first = encrypt(&desktop).await;
+
+    assert_eq!(standing(&ada, &first.id).await, 1);
+    assert!(!app_password_id(&ada).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_feature_only_the_status_is_told() {
+    let without = pia_policy::Terms { features: Some([].into()), ..terms() };
+    let app = Setting::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
+    let ada = app.signed_in().await;
+
+    let registered = ada.post("/api/e2ee/devices/register", &Machine::new().registration()).await;
+
+    assert_eq!(status(&ada).await["isEnabled"], false);
+    assert_eq!(registered.refusal(), (403, "feature_not_licensed"));
+    assert_eq!(registered.body["feature"], "E2EE");
+}
+
+async fn a_session_has_the_name_of_the_device_that_it_is_on(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, machine) = (app.signed_in().await, Machine::new());
+    let unknown = ada.get("/auth/sessions").await.body["items"][0].clone();
+    machine.register(&ada).await;
+    let token = json!({ "refreshToken": ada.refresh }).to_string();
+    let headers = [("content-type", "application/json"), ("x-pia-device-id", &*machine.id)];
+
+    let envelope = app.stranger().send("POST", "/auth/refresh", &headers, token.as_bytes()).await;
+    let ada = ada.with_tokens(&envelope.body);
+    let known = ada.get("/auth/sessions").await.body["items"][0].clone();
+
+    assert!(unknown.get("deviceName").is_none(), "{unknown}");
+    assert_eq!(
+        (&known["deviceId"], &known["deviceName"]),
+        (&json!(machine.id), &json!("DESKTOP-ADA"))
+    );
+}

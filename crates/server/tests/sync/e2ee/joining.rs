@@ -1,0 +1,226 @@
+//! Devices that are let in by others, and turned away.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::client::{Client, keys};
+use pia_server_testkit::harness::Setting;
+use pia_server_testkit::machine::{Machine, encrypt, text};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+use super::standing;
+
+on_both_databases!(
+    a_device_is_let_in_by_the_signature_of_another,
+    the_list_tells_of_a_device_what_the_others_need,
+    of_many_approvals_at_once_one_is_taken,
+    a_device_that_was_turned_away_asks_anew,
+    an_active_device_stays_so_whatever_it_registers,
+    a_session_ends_after_ten_minutes,
+    a_signature_by_or_over_anything_else_is_refused,
+);
+
+const APPROVE: &str = "/api/e2ee/devices/approve";
+
+async fn devices(client: &Client) -> Vec<Value> {
+    let answer = client.get("/api/e2ee/devices").await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.body["devices"].as_array().expect("a list").clone()
+}
+
+async fn a_device_is_let_in_by_the_signature_of_another(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let first = encrypt(&ada).await;
+    for version in [None, Some(1), Some(2)] {
+        let joining = Machine::new();
+        let session = joining.asks(&ada).await;
+        let waiting = devices(&ada).await.pop().expect("a device");
+
+        let approved = ada.post(APPROVE, &first.approval(&joining, &session, version)).await;
+        let again = ada.post(APPROVE, &first.approval(&joining, &session, version)).await;
+
+        assert_eq!(
+            (&waiting["status"], &waiting["onboardingSessionId"]),
+            (&json!(0), &json!(session))
+        );
+        assert_eq!(approved.status, 200, "{}", approved.text());
+        assert_eq!(again.refusal(), (409, "device_not_pending"));
+        assert_eq!(standing(&ada, &joining.id).await, 1);
+        let key = ada.get(&joining.path("wrapped-umk")).await.body;
+        let version = version.unwrap_or(1);
+        assert_eq!(
+            (&key["ciphertext"], &key["hkdfSalt"]),
+            (&json!(text(7, 60)), &json!(text(8, 32)))
+        );
+        assert_eq!(
+            (&key["createdByDeviceId"], &key["onboardingSessionId"]),
+            (&json!(first.id), &json!(session))
+        );
+        assert_eq!(key["signatureVersion"], version);
+        assert_eq!(key["approverSignature"].as_str().map(str::len), Some(88));
+        let now = devices(&ada).await.pop().expect("a device");
+        assert!(now.get("onboardingSessionId").is_none(), "{now}");
+
+        // What it wraps for itself later, nobody vouches for.
+        assert_eq!(joining.keep(&ada, 5).await.status, 200);
+        let own = ada.get(&joining.path("wrapped-umk")).await.body;
+        assert_eq!(
+            (&own["ciphertext"], &own["createdByDeviceId"]),
+            (&json!(text(5, 60)), &json!(joining.id))
+        );
+        assert!(own.get("approverSignature").is_none() && own.get("onboardingSessionId").is_none());
+    }
+}
+
+async fn the_list_tells_of_a_device_what_the_others_need(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let first = encrypt(&ada).await;
+
+    let list = ada.get("/api/e2ee/devices").await.body;
+
+    assert_eq!(keys(&list), ["devices", "hasRecoveryKey", "umkVersion"]);
+    assert_eq!((&list["hasRecoveryKey"], &list["umkVersion"]), (&json!(true), &json!(1)));
+    let told = &list["devices"][0];
+    let expected = [
+        "activatedAt",
+        "agreementPublicKey",
+        "createdAt",
+        "deviceId",
+        "deviceName",
+        "fingerprint",
+        "lastSeenAt",
+        "osVersion",
+        "signingPublicKey",
+        "status",
+    ];
+    assert_eq!((keys(told), &told["deviceId"]), (expected.into(), &json!(first.id)));
+    assert_eq!(told["agreementPublicKey"], first.public_key());
+    assert_eq!(told["fingerprint"].as_str().map(str::len), Some(19));
+}
+
+async fn of_many_approvals_at_once_one_is_taken(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let first = encrypt(&ada).await;
+    let joining = Machine::new();
+    let session = joining.asks(&ada).await;
+    let approval = first.approval(&joining, &session, Some(2));
+
+    let answers = join_all((0..8).map(|_| ada.post(APPROVE, &approval))).await;
+
+    assert_eq!(answers.iter().filter(|it| it.status == 200).count(), 1);
+    assert_eq!(answers.iter().filter(|it| it.error() == "device_not_pending").count(), 7);
+}
+
+async fn a_device_that_was_turned_away_asks_anew(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let first = encrypt(&ada).await;
+    let joining = Machine::new();
+    let spent = joining.asks(&ada).await;
+
+    // As the client does it: without any body.
+    let rejected = ada.send("POST", &joining.path("revoke"), &[], b"").await;
+    let revoked = standing(&ada, &joining.id).await;
+    let late = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
+    let session = joining.asks(&ada).await;
+    let by_spent = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
+    let approved = ada.post(APPROVE, &first.approval(&joining, &session, Some(2))).await;
+
+    assert_eq!((rejected.status, revoked), (200, json!(2)));
+    assert_eq!(late.refusal(), (409, "device_not_pending"));
+    assert_eq!(by_spent.refusal(), (400, "invalid_onboarding_session"));
+    assert_eq!(approved.status, 200, "{}", approved.text());
+    assert_eq!(devices(&ada).await.len(), 2);
+    // Whoever was let in is turned away as well, and lets nobody in any more.
+    ada.send("POST", &first.path("revoke"), &[], b"").await;
+    let third = Machine::new();
+    let session = third.asks(&ada).await;
+    let by_revoked = ada.post(APPROVE, &first.approval(&third, &session, Some(2))).await;
+    assert_eq!(by_revoked.refusal(), (403, "device_not_active"));
+    assert_eq!(ada.post(APPROVE, &joining.approval(&third, &session, Some(2))).await.status, 200);
+}
+
+async fn an_active_device_stays_so_whatever_it_registers(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let first = encrypt(&ada).await;
+    let mut other = Machine::new();
+    other.id.clone_from(&first.id);
+
+    let again = first.register(&ada).await;
+    let by_others = ada.post("/api/e2ee/devices/register", &other.registration()).await;
+
+    assert_eq!(again["isFirstDevice"], false);
+    assert_eq!(by_others.refusal(), (409, "device_keys_differ"));
+    assert_eq!(standing(&ada, &first.id).await, 1);
+    assert_eq!(devices(&ada).await[0]["signingPublicKey"], first.public_key());
+    assert_eq!(ada.get(&first.path("wrapped-umk")).await.status, 200);
+}
+
+async fn a_session_ends_after_ten_minutes(database: TestDatabase) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let ada = app.signed_in().await;
+    let first = encrypt(&ada).await;
+    let joining = Machine::new();
+    let session = joining.asks(&ada).await;
+
+    clock.advance(Duration::from_mins(10));
+    let waiting = devices(&ada).await.pop().expect("a device");
+    let approved = ada.post(APPROVE, &first.approval(&joining, &session, Some(2))).await;
+    let activation = joining.activation(&session, "any");
+    let activated = ada.post("/api/e2ee/recovery/activate", &activation).await;
+
+    assert_eq!(waiting["status"], 0);
+    assert!(waiting.get("onboardingSessionId").is_none(), "{waiting}");
+    for refused in [approved, activated] {
+        assert_eq!(refused.refusal(), (400, "invalid_onboarding_session"));
+        let message = refused.body["message"].as_str().expect("a message");
+        assert!(message.contains("onboarding session"), "{message}");
+    }
+    let renewed = joining.asks(&ada).await;
+    assert_eq!(ada.post(APPROVE, &first.approval(&joining, &renewed, None)).await.status, 200);
+}
+
+async fn a_signature_by_or_over_anything_else_is_refused(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, bob) = (app.signed_in().await, app.signed_in().await);
+    let (first, bobs) = (encrypt(&ada).await, encrypt(&bob).await);
+    let joining = Machine::new();
+    let session = joining.asks(&ada).await;
+    let good = first.approval(&joining, &session, Some(2));
+    let changed = |field: &str, value: Value| {
+        let mut approval = good.clone();
+        approval[field] = value;
+        approval
+    };
+
+    for (field, value) in [
+        ("wrappedUmk", json!(text(1, 60))),
+        ("hkdfSalt", json!(text(1, 32))),
+        ("signatureVersion", json!(1)),
+        ("signatureVersion", json!(null)),
+        ("approverSignature", json!(text(0, 64))),
+    ] {
+        let refused = ada.post(APPROVE, &changed(field, value)).await;
+        assert_eq!(refused.refusal(), (400, "invalid_signature"), "{field}");
+    }
+    let by_bobs = ada.post(APPROVE, &bobs.approval(&joining, &session, Some(2))).await;
+    let by_bob = bob.post(APPROVE, &bobs.approval(&joining, &session, Some(2))).await;
+    let itself = ada.post(APPROVE, &joining.approval(&joining, &session, Some(2))).await;
+    let unknown = ada.post(APPROVE, &first.approval(&Machine::new(), &session, Some(2))).await;
+    assert_eq!(by_bobs.refusal(), (403, "device_not_active"), "a device of hers approves");
+    assert_eq!(by_bob.refusal(), (404, "not_found"), "he has no such device");
+    assert_eq!(itself.refusal(), (403, "device_not_active"));
+    assert_eq!((by_bob.bytes, unknown.status), (unknown.bytes, 404));
+    assert_eq!(standing(&ada, &joining.id).await, 0);
+    assert_eq!(ada.post(APPROVE, &good).await.status, 200);
+}

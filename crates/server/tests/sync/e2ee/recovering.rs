@@ -1,0 +1,132 @@
+//! Devices that come in by the recovery code.
+
+use futures_util::future::join_all;
+use pia_server_testkit::harness::Setting;
+use pia_server_testkit::machine::{
+    Machine, encrypt, proof, proof_key, put_proof_key, recovery_copy, text,
+};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+use super::standing;
+
+on_both_databases!(
+    whoever_proves_to_have_opened_the_copy_comes_in_once,
+    without_a_proof_key_any_proof_will_do,
+    the_first_proof_key_stays_and_locks_the_copy,
+    without_a_copy_there_is_nothing_to_recover,
+    an_active_device_recovers_by_keeping_its_own_key,
+);
+
+const COPY: &str = "/api/e2ee/recovery/wrapped-umk";
+const ACTIVATE: &str = "/api/e2ee/recovery/activate";
+
+async fn whoever_proves_to_have_opened_the_copy_comes_in_once(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let first = encrypt(&ada).await;
+    assert_eq!(put_proof_key(&ada, &proof_key()).await.status, 204);
+    ada.send("POST", &first.path("revoke"), &[], b"").await;
+    let joining = Machine::new();
+    let session = joining.asks(&ada).await;
+
+    for wrong in [proof("another session"), text(0, 32), "x".to_owned(), proof(&session) + "="] {
+        let refused = ada.post(ACTIVATE, &joining.activation(&session, &wrong)).await;
+        assert_eq!(refused.refusal(), (400, "invalid_proof"), "{wrong}");
+    }
+    let foreign = ada.post(ACTIVATE, &joining.activation("c2Vzc2lvbg==", "x")).await;
+    let good = joining.activation(&session, &proof(&session));
+    let answers = join_all((0..4).map(|_| ada.post(ACTIVATE, &good))).await;
+
+    assert_eq!(foreign.refusal(), (400, "invalid_onboarding_session"));
+    assert_eq!(answers.iter().filter(|it| it.status == 200).count(), 1);
+    assert_eq!(
+        answers.iter().filter(|it| (it.status, it.error()) == (404, "not_found")).count(),
+        3
+    );
+    assert_eq!(standing(&ada, &joining.id).await, 1);
+    let key = ada.get(&joining.path("wrapped-umk")).await.body;
+    assert_eq!(
+        (&key["ciphertext"], &key["createdByDeviceId"]),
+        (&json!(text(9, 60)), &json!(joining.id))
+    );
+    assert!(key.get("approverSignature").is_none(), "{key}");
+    // A session that was spent is not good for the same device either.
+    ada.send("POST", &joining.path("revoke"), &[], b"").await;
+    joining.asks(&ada).await;
+    let spent = ada.post(ACTIVATE, &good).await;
+    assert_eq!(spent.refusal(), (400, "invalid_onboarding_session"));
+}
+
+async fn without_a_proof_key_any_proof_will_do(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    encrypt(&ada).await;
+    let joining = Machine::new();
+    let session = joining.asks(&ada).await;
+
+    let activated = ada.post(ACTIVATE, &joining.activation(&session, &text(0, 32))).await;
+
+    assert_eq!((activated.status, &activated.body), (200, &json!({ "success": true })));
+    assert_eq!(standing(&ada, &joining.id).await, 1);
+}
+
+async fn the_first_proof_key_stays_and_locks_the_copy(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    encrypt(&ada).await;
+    let other = json!({ "proofKey": text(1, 32), "version": 1 });
+
+    let replaced = ada.post(COPY, &recovery_copy()).await;
+    let bad = put_proof_key(&ada, &json!({ "proofKey": text(1, 31), "version": 1 })).await;
+    let later = put_proof_key(&ada, &json!({ "proofKey": text(1, 32), "version": 2 })).await;
+    let none = put_proof_key(&ada, &json!({ "proofKey": null })).await;
+    let put = put_proof_key(&ada, &proof_key()).await;
+    let again = put_proof_key(&ada, &proof_key()).await;
+    let conflict = put_proof_key(&ada, &other).await;
+    let locked = ada.post(COPY, &recovery_copy()).await;
+
+    for refused in [bad, later, none] {
+        assert_eq!(refused.refusal(), (400, "invalid_proof_key"));
+        assert_eq!(refused.body["errors"][0]["field"], "proofKey");
+    }
+    assert_eq!((replaced.status, put.status, again.status), (200, 204, 204));
+    assert_eq!(conflict.refusal(), (409, "proof_key_conflict"));
+    assert_eq!(locked.refusal(), (409, "recovery_key_locked"));
+}
+
+async fn without_a_copy_there_is_nothing_to_recover(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, first) = (app.signed_in().await, Machine::new());
+    let session = first.asks(&ada).await;
+
+    let copied = ada.post(COPY, &recovery_copy()).await;
+    let found = ada.get(COPY).await;
+    let activated = ada.post(ACTIVATE, &first.activation(&session, &text(0, 32))).await;
+    let early = put_proof_key(&ada, &proof_key()).await;
+    first.keep(&ada, 1).await;
+    let guarded = put_proof_key(&ada, &proof_key()).await;
+
+    assert_eq!(copied.refusal(), (403, "device_not_active"));
+    assert_eq!(found.refusal(), (404, "recovery_not_set_up"));
+    for refused in [activated, early, guarded] {
+        assert_eq!(refused.refusal(), (409, "recovery_not_set_up"));
+    }
+}
+
+async fn an_active_device_recovers_by_keeping_its_own_key(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let first = encrypt(&ada).await;
+    put_proof_key(&ada, &proof_key()).await;
+
+    first.asks(&ada).await;
+    let copy = ada.get(COPY).await;
+    let still = standing(&ada, &first.id).await;
+    let kept = first.keep(&ada, 6).await;
+
+    assert_eq!((copy.status, still, kept.status), (200, json!(1), 200));
+    let key = ada.get(&first.path("wrapped-umk")).await.body;
+    assert_eq!(key["ciphertext"], text(6, 60));
+}

@@ -1,0 +1,105 @@
+//! Accounts that are end-to-end encrypted.
+
+use pia_server_testkit::harness::Setting;
+use pia_server_testkit::machine::encrypt;
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+use super::{NOTHING, id, moved, pull, push, todo, todos};
+
+on_both_databases!(
+    an_encrypted_item_takes_the_plain_ones_place_and_keeps_nothing_of_it,
+    what_no_device_could_decrypt_is_refused_alone,
+    what_comes_encrypted_after_a_reset_is_refused_alone,
+    nothing_that_is_pushed_stands_in_the_database_in_plain,
+);
+
+/// As many bytes as the least that is encrypted.
+const PAYLOAD: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+const WRAPPED: &str =
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+fn encrypted(items: &[Value]) -> Value {
+    let mut body = todos(items);
+    body["isE2EEEncrypted"] = json!(true);
+    body
+}
+
+fn blobs(number: u128, payload: &str, wrapped: &str) -> Value {
+    let mut item = todo(number, 1, "left over");
+    item["encryptedPayload"] = json!(payload);
+    item["wrappedDek"] = json!(wrapped);
+    item
+}
+
+async fn an_encrypted_item_takes_the_plain_ones_place_and_keeps_nothing_of_it(
+    database: TestDatabase,
+) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    push(&ada, &todos(&[todo(1, 1, "plain")])).await;
+    encrypt(&ada).await;
+
+    let pushed = push(&ada, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
+
+    assert_eq!(pushed["conflicts"], json!([]));
+    let kept = pull(&ada, NOTHING).await["todos"]["upserted"][0].clone();
+    assert_eq!((&kept["encryptedPayload"], &kept["sortOrder"]), (&json!(PAYLOAD), &json!(1)));
+    assert!(kept.get("title").is_none(), "{kept}");
+}
+
+async fn what_no_device_could_decrypt_is_refused_alone(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    encrypt(&ada).await;
+    let items = [
+        blobs(1, PAYLOAD, WRAPPED),
+        blobs(2, "no base64", WRAPPED),
+        blobs(3, PAYLOAD, PAYLOAD),
+        blobs(4, "AAAA", WRAPPED),
+        todo(5, 1, "plain"),
+    ];
+
+    let pushed = push(&ada, &encrypted(&items)).await;
+
+    let told = pushed["conflicts"].as_array().expect("conflicts").iter();
+    let told: Vec<_> = told.map(|it| it["reason"].as_str().expect("a reason")).collect();
+    assert_eq!(told, ["invalid_blobs", "invalid_blobs", "invalid_blobs", "missing_blobs"]);
+    assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1)]);
+}
+
+async fn what_comes_encrypted_after_a_reset_is_refused_alone(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, unaware) = app.two_devices().await;
+    encrypt(&ada).await;
+    push(&ada, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
+    ada.send("DELETE", "/api/sync/reset", &[], b"").await;
+    push(&ada, &todos(&[todo(2, 1, "plain")])).await;
+
+    let pushed = push(&unaware, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
+
+    let told = &pushed["conflicts"][0];
+    assert_eq!(told["reason"], "account_not_encrypted");
+    assert_eq!((&told["id"], &told["resolution"]), (&json!(id(1)), &json!("server_wins")));
+    assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(2)]);
+}
+
+async fn nothing_that_is_pushed_stands_in_the_database_in_plain(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let provider =
+        json!({ "id": id(1), "apiKey": "sk-canary-of-a-key", "endpoint": "https://canary" });
+
+    push(&ada, &json!({ "providers": [provider] })).await;
+
+    assert_eq!(
+        pull(&ada, NOTHING).await["providers"]["upserted"][0]["apiKey"],
+        "sk-canary-of-a-key"
+    );
+    for file in app.database_files() {
+        let bytes = std::fs::read(&file).expect("a file");
+        let found = memchr::memmem::find(&bytes, b"canary");
+        assert_eq!(found, None, "{}", file.display());
+    }
+}

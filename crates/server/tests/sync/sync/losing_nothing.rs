@@ -1,0 +1,80 @@
+//! Tests that everything acknowledged is stored, whatever happens next.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::future::join_all;
+use pia_server_testkit::harness::PASSWORD;
+use pia_server_testkit::on_both_databases;
+use pia_server_testkit::program::Call;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+use tokio::io::AsyncReadExt as _;
+use tokio::sync::Notify;
+
+use super::{NOTHING, id, moved, pull, todo, todos};
+
+on_both_databases!(a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent);
+
+/// Number of pushes that are made at once, of how many things each, and how
+/// many are answered when the server is killed.
+const PUSHES: u128 = 60;
+const THINGS: u128 = 40;
+const ANSWERED: usize = 5;
+
+async fn a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent(
+    database: TestDatabase,
+) {
+    let call = Call::new()
+        .licensed()
+        .with("RateLimits__Sync", "1000000")
+        .with("Database__Provider", database.provider().name())
+        .with("Database__ConnectionString", &database.url);
+    let program = call.start().await;
+    let person = json!({ "email": "ada@example.org", "password": PASSWORD });
+    program.stranger().post("/auth/register", &person).await;
+    let envelope = program.stranger().post("/auth/login/local", &person).await;
+    let ada = program.stranger().with_tokens(&envelope.body);
+
+    let (answers, enough) = (AtomicUsize::new(0), Notify::new());
+    let pushes = (0..PUSHES).map(|push| {
+        let things: Vec<_> = (0..THINGS).map(|it| todo(push * THINGS + it, 1, "x")).collect();
+        let (ada, body, answers, enough) = (&ada, todos(&things).to_string(), &answers, &enough);
+        async move {
+            let headers = [("content-type", "application/json")];
+            let mut socket = ada.begin("POST", "/api/sync/push", &headers, body.as_bytes()).await;
+            let mut raw = vec![0; 12];
+            let answered = socket.read_exact(&mut raw).await.is_ok() && raw == *b"HTTP/1.1 200";
+            if answered && answers.fetch_add(1, Ordering::SeqCst) + 1 == ANSWERED {
+                enough.notify_one();
+            }
+            answered.then_some(push)
+        }
+    });
+    let killed = async {
+        enough.notified().await;
+        program.signal("KILL");
+    };
+    let (answered, ()) = futures_util::future::join(join_all(pushes), killed).await;
+    let answered: Vec<u128> = answered.into_iter().flatten().collect();
+
+    let again = call.beside().start().await;
+    let envelope = again.stranger().post("/auth/login/local", &person).await;
+    let ada = again.stranger().with_tokens(&envelope.body);
+    let (mut since, mut kept) = (NOTHING.to_owned(), Vec::new());
+    loop {
+        let page = pull(&ada, &since).await;
+        kept.extend(moved(&page).0);
+        super::cursor(&page).clone_into(&mut since);
+        if page["hasMore"] != true {
+            break;
+        }
+    }
+
+    // Some were under way.
+    assert!((ANSWERED..60).contains(&answered.len()), "{}", answered.len());
+    for push in 0..PUSHES {
+        let there = (0..THINGS).filter(|it| kept.contains(&id(push * THINGS + it))).count();
+        assert!([0, 40].contains(&there), "push {push} is half there: {there}");
+        assert!(there == 40 || !answered.contains(&push), "push {push} was answered and is gone");
+    }
+}

@@ -1,0 +1,220 @@
+//! Tests of pulls: complete, and without repetition.
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
+use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::harness::Setting;
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+use super::{NOTHING, cursor, id, moved, pull, pull_with, push, todo, todos};
+
+on_both_databases!(
+    a_new_account_is_given_the_catalogue_and_nothing_else,
+    what_one_device_pushes_the_other_pulls_once,
+    an_answer_that_would_be_the_same_is_304_in_one_statement,
+    pages_bring_everything_once_however_small_they_are,
+    a_long_answer_is_whole_and_as_long_as_it_says_also_packed,
+    a_cursor_from_the_future_is_answered_with_the_watermark,
+    the_catalogue_comes_unless_the_device_has_it,
+    what_one_person_pushes_nobody_else_pulls,
+    times_and_unknown_keys_come_back_as_they_were,
+);
+
+async fn conditional(client: &Client, since: &str, tag: &str) -> Answer {
+    let path = format!("/api/sync/pull?since={since}&limit=500");
+    client.send("GET", &path, &[("if-none-match", tag)], b"").await
+}
+
+async fn a_new_account_is_given_the_catalogue_and_nothing_else(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+
+    let pulled = pull(&app.signed_in().await, NOTHING).await;
+
+    assert_eq!(moved(&pulled), (vec![], vec![]));
+    assert_eq!(pulled["hasMore"], false);
+    assert_eq!(pulled["managedPersonas"], json!({ "personas": [], "recentlyRemoved": [] }));
+    assert_eq!(pulled["clientPolicy"], json!({ "document": "{}" }));
+    let plugins = pulled["plugins"]["upserted"].as_array().expect("plugins");
+    assert_eq!(plugins.len(), 3);
+    assert_eq!(plugins[0]["id"], "10000000-0000-0000-0000-000000000001");
+    assert!(pulled["catalogVersion"].as_i64().is_some());
+    assert!(pulled.get("settings").is_none() && pulled.get("pendingDevices").is_none());
+    assert!(cursor(&pulled).ends_with('Z'));
+}
+
+async fn what_one_device_pushes_the_other_pulls_once(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, other) = app.two_devices().await;
+    let before = pull(&other, NOTHING).await;
+
+    let pushed = push(&ada, &todos(&[todo(1, 1, "one"), todo(2, 2, "two")])).await;
+    let first = pull(&other, cursor(&before)).await;
+    let second = pull(&other, cursor(&first)).await;
+
+    assert_eq!(pushed["conflicts"], json!([]));
+    assert_eq!(moved(&first).0, [id(1), id(2)]);
+    assert_eq!(first["todos"]["upserted"][0]["title"], "one");
+    assert_eq!(cursor(&first), pushed["serverTimestamp"]);
+    assert_eq!(moved(&second), (vec![], vec![]));
+    assert_eq!(cursor(&second), cursor(&first));
+}
+
+async fn an_answer_that_would_be_the_same_is_304_in_one_statement(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    push(&ada, &todos(&[todo(1, 1, "one")])).await;
+    let since = cursor(&pull(&ada, NOTHING).await).to_owned();
+    let whole = pull_with(&ada, &since, "&limit=500").await;
+    let tag = whole.header("etag").expect("a tag").to_owned();
+    let strong = tag.trim_start_matches("W/").to_owned();
+
+    for known in [tag.clone(), strong, format!("\"other\", {tag}")] {
+        let answer = conditional(&ada, &since, &known).await;
+
+        assert_eq!((answer.status, answer.bytes.len()), (304, 0), "{known}");
+        assert_eq!(answer.header("etag"), Some(tag.as_str()));
+    }
+    // A replay changes nothing, and so does a deletion of what is not there.
+    push(&ada, &todos(&[todo(1, 1, "one")])).await;
+    push(&ada, &json!({ "todos": { "deleted": [id(9)] } })).await;
+    assert_eq!(conditional(&ada, &since, &tag).await.status, 304);
+    push(&ada, &todos(&[todo(2, 1, "two")])).await;
+    assert_eq!(conditional(&ada, &since, &tag).await.status, 200);
+    assert_eq!(conditional(&ada, NOTHING, &tag).await.status, 200);
+    app.reload(&json!({ "Sync": { "DisableFastPath304": true } }));
+    let fresh = pull_with(&ada, &since, "&limit=500").await;
+    let tag = fresh.header("etag").expect("a tag").to_owned();
+    assert_eq!(conditional(&ada, &since, &tag).await.status, 200);
+}
+
+async fn pages_bring_everything_once_however_small_they_are(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let session = |it: u128| json!({ "id": id(1000 + it), "createdAt": "2026-03-01T10:00:00Z" });
+    let body = json!({
+        "todos": { "upserted": (0..20).map(|it| todo(it, 1, "x")).collect::<Vec<_>>() },
+        "sessions": { "added": (0..20).map(session).collect::<Vec<_>>() },
+        "settings": { "theme": 1, "modifiedAt": "2026-03-01T10:00:00Z" },
+    });
+    push(&ada, &body).await;
+
+    let (mut since, mut seen, mut pages) = (NOTHING.to_owned(), Vec::new(), 0);
+    let mut settings = 0;
+    loop {
+        let page = pull_with(&ada, &since, "&limit=7").await.body;
+        pages += 1;
+        seen.extend(moved(&page).0);
+        settings += usize::from(page.get("settings").is_some());
+        assert!(cursor(&page) > since.as_str());
+        cursor(&page).clone_into(&mut since);
+        if page["hasMore"] == false {
+            break;
+        }
+    }
+
+    assert_eq!((seen.len(), seen.iter().collect::<BTreeSet<_>>().len(), settings), (40, 40, 1));
+    assert_eq!(pages, 6);
+}
+
+async fn a_long_answer_is_whole_and_as_long_as_it_says_also_packed(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let title = "x".repeat(1_000);
+    let items: Vec<_> = (0..500).map(|it| todo(it, 1, &title)).collect();
+    push(&ada, &todos(&items)).await;
+    push(&ada, &json!({ "todos": { "deleted": [id(7)] }, "settings": { "theme": 1 } })).await;
+
+    let whole = pull_with(&ada, NOTHING, "").await;
+    let path = format!("/api/sync/pull?since={NOTHING}");
+    let packed = ada.send("GET", &path, &[("accept-encoding", "gzip")], b"").await;
+
+    let (there, gone) = moved(&whole.body);
+    assert_eq!(
+        (there.len(), gone, whole.body["settings"]["theme"].clone()),
+        (499, vec![id(7)], json!(1))
+    );
+    assert_eq!(whole.body["hasMore"], false);
+    let length = whole.header("content-length").map(str::parse);
+    assert_eq!(length, Some(Ok(whole.bytes.len())));
+    assert_eq!(whole.header("content-type"), Some("application/json"));
+    let tag = whole.header("etag").expect("a tag");
+    assert_eq!(
+        (packed.header("content-encoding"), packed.header("etag")),
+        (Some("gzip"), Some(tag))
+    );
+    let mut unpacked = Vec::new();
+    GzDecoder::new(packed.bytes.as_slice()).read_to_end(&mut unpacked).expect("a whole answer");
+    assert_eq!(unpacked, whole.bytes);
+}
+
+async fn a_cursor_from_the_future_is_answered_with_the_watermark(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let pushed = push(&ada, &todos(&[todo(1, 1, "one")])).await;
+
+    let pulled = pull(&ada, "2099-01-01T00:00:00Z").await;
+
+    assert_eq!(cursor(&pulled), pushed["serverTimestamp"]);
+    assert_eq!((moved(&pulled), &pulled["hasMore"]), ((vec![], vec![]), &json!(false)));
+}
+
+async fn the_catalogue_comes_unless_the_device_has_it(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, eve) = (app.signed_in().await, app.signed_in().await);
+    let version = pull(&ada, NOTHING).await["catalogVersion"].clone();
+    let more = format!("&catalogVersion={version}");
+
+    let same = pull_with(&ada, NOTHING, &more).await.body;
+    let memory = "10000000-0000-0000-0000-000000000001";
+    let preferences = json!([
+        { "pluginId": memory, "isEnabled": false },
+        { "pluginId": id(5), "isEnabled": true },
+    ]);
+    push(&ada, &json!({ "pluginPreferences": preferences })).await;
+    let changed = pull_with(&ada, NOTHING, &more).await.body;
+
+    assert_eq!(same["plugins"], json!({ "upserted": [], "deleted": [] }));
+    assert!(same.get("managedPersonas").is_none() && same.get("clientPolicy").is_none());
+    assert_ne!(changed["catalogVersion"], version);
+    let enabled = |of: &Value| -> Vec<Value> {
+        let plugins = of["plugins"]["upserted"].as_array().expect("plugins").iter();
+        plugins.map(|it| it.get("userEnabled").cloned().unwrap_or_default()).collect()
+    };
+    assert_eq!(enabled(&changed), [json!(false), Value::Null, Value::Null]);
+    assert_eq!(enabled(&pull(&eve, NOTHING).await), [Value::Null, Value::Null, Value::Null]);
+}
+
+async fn what_one_person_pushes_nobody_else_pulls(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, eve) = (app.signed_in().await, app.signed_in().await);
+    push(&ada, &todos(&[todo(1, 1, "hers")])).await;
+
+    push(&eve, &todos(&[todo(1, 2, "his")])).await;
+    push(&eve, &json!({ "todos": { "deleted": [id(1)] } })).await;
+
+    let pulled = pull(&ada, NOTHING).await;
+    assert_eq!(pulled["todos"]["upserted"][0]["title"], "hers");
+    assert_eq!(moved(&pull(&eve, NOTHING).await), (vec![], vec![id(1)]));
+}
+
+async fn times_and_unknown_keys_come_back_as_they_were(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let persona = json!({
+        "id": id(1), "name": "Ada", "systemPrompt": "Count.", "toolScope": 77,
+        "createdAt": "0001-01-01T00:00:00", "updatedAt": "9999-12-31T23:59:59.9999999Z",
+        "brandNew": { "deep": [1, 2.5, "x"] },
+    });
+
+    push(&ada, &json!({ "personas": { "upserted": [persona] } })).await;
+
+    let kept = pull(&ada, NOTHING).await["personas"]["upserted"][0].clone();
+    assert_eq!(kept["createdAt"], "0001-01-01T00:00:00Z");
+    assert_eq!(kept["updatedAt"], "9999-12-31T23:59:59.999999Z");
+    assert_eq!(kept["toolScope"], 77);
+    assert_eq!(kept["brandNew"], json!({ "deep": [1, 2.5, "x"] }));
+}

@@ -1,0 +1,198 @@
+//! Tests of pushes.
+
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use pia_server_testkit::harness::Setting;
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+use super::{NOTHING, cursor, id, moved, pull, pull_with, push, todo, todos};
+
+on_both_databases!(
+    the_later_change_wins_and_the_loser_is_told_and_given_it_again,
+    where_the_server_wins_what_was_not_seen_is_not_changed,
+    what_was_deleted_stays_deleted_for_those_who_repeat_it,
+    an_item_without_an_id_is_given_one_and_a_replay_makes_no_second,
+    beyond_a_quota_nothing_of_a_push_is_kept,
+    what_is_refused_for_itself_does_not_stop_the_rest,
+    a_compressed_push_is_read_with_and_without_its_header,
+    the_march_generation_says_everything_each_time_and_brings_nothing_back,
+);
+
+fn gzip(body: &Value) -> Vec<u8> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+    gzip.write_all(body.to_string().as_bytes()).expect("compressed");
+    gzip.finish().expect("compressed")
+}
+
+async fn the_later_change_wins_and_the_loser_is_told_and_given_it_again(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (one, other) = app.two_devices().await;
+    push(&one, &todos(&[todo(1, 9, "late")])).await;
+    let seen = cursor(&pull(&other, NOTHING).await).to_owned();
+
+    let pushed = push(&other, &todos(&[todo(1, 5, "early")])).await;
+
+    let conflict = &pushed["conflicts"][0];
+    assert_eq!(conflict["entity"], "todos");
+    assert_eq!(conflict["id"], id(1));
+    assert_eq!(conflict["resolution"], "server_wins");
+    assert_eq!(conflict["serverVersion"]["title"], "late");
+    assert!(conflict.get("reason").is_none());
+    assert_eq!(pull(&other, &seen).await["todos"]["upserted"][0]["title"], "late");
+    let newer = push(&other, &todos(&[todo(1, 10, "later")])).await;
+    assert_eq!(newer["conflicts"][0]["resolution"], "client_wins");
+    assert_eq!(pull(&one, &seen).await["todos"]["upserted"][0]["title"], "later");
+}
+
+async fn where_the_server_wins_what_was_not_seen_is_not_changed(database: TestDatabase) {
+    let app = Setting::on(database).with("Sync__ConflictStrategy", "server-wins").start().await;
+    let ada = app.signed_in().await;
+    push(&ada, &todos(&[todo(1, 1, "first")])).await;
+
+    let unseen = push(&ada, &todos(&[todo(1, 9, "blind")])).await;
+    let mut seen = todos(&[todo(1, 9, "seen")]);
+    seen["lastSyncTimestamp"] = pull(&ada, NOTHING).await["serverTimestamp"].clone();
+    let seen = push(&ada, &seen).await;
+
+    assert_eq!(unseen["conflicts"][0]["resolution"], "server_wins");
+    assert_eq!(seen["conflicts"], json!([]));
+    assert_eq!(pull(&ada, NOTHING).await["todos"]["upserted"][0]["title"], "seen");
+}
+
+async fn what_was_deleted_stays_deleted_for_those_who_repeat_it(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    push(&ada, &todos(&[todo(1, 1, "x")])).await;
+    push(
+        &ada,
+        &json!({ "clientTimestamp": "2026-03-01T10:00:30Z", "todos": { "deleted": [id(1)] } }),
+    )
+    .await;
+    let gone = pull(&ada, NOTHING).await;
+
+    let repeated = push(&ada, &todos(&[todo(1, 30, "x")])).await;
+    let again = push(&ada, &json!({ "todos": { "deleted": [id(1)] } })).await;
+    let still = pull(&ada, NOTHING).await;
+    let revived = push(&ada, &todos(&[todo(1, 31, "back")])).await;
+
+    assert_eq!(moved(&gone), (vec![], vec![id(1)]));
+    assert_eq!(repeated["conflicts"][0]["resolution"], "server_wins");
+    assert_eq!(again["conflicts"], json!([]));
+    assert_eq!(moved(&still), (vec![], vec![id(1)]));
+    assert_eq!(revived["conflicts"][0]["resolution"], "client_wins");
+    assert_eq!(moved(&pull(&ada, NOTHING).await), (vec![id(1)], vec![]));
+}
+
+async fn an_item_without_an_id_is_given_one_and_a_replay_makes_no_second(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let memory = json!({ "label": "x", "data": "{}", "updatedAt": "2026-03-01T10:00:00Z" });
+    let body = json!({ "memories": [memory] });
+
+    let first = push(&ada, &body).await;
+    let second = push(&ada, &body).await;
+
+    let assigned = first["assignedIds"][0].clone();
+    assert_eq!((&assigned["entity"], &assigned["index"]), (&json!("memories"), &json!(0)));
+    assert_eq!(second["assignedIds"][0], assigned);
+    assert_eq!(moved(&pull(&ada, NOTHING).await).0, [assigned["id"].as_str().expect("an id")]);
+}
+
+async fn beyond_a_quota_nothing_of_a_push_is_kept(database: TestDatabase) {
+    let app = Setting::on(database).with("Sync__MaxTodos", 2).start().await;
+    let ada = app.signed_in().await;
+    push(&ada, &todos(&[todo(1, 1, "x")])).await;
+
+    let mut body = todos(&[todo(2, 1, "x"), todo(3, 1, "x")]);
+    body["memories"] = json!([{ "id": id(9), "label": "x" }]);
+    let refused = ada.post("/api/sync/push", &body).await;
+
+    assert_eq!(refused.refusal(), (409, "quota_exceeded"));
+    let told = ["resource", "limit", "current"].map(|it| refused.body[it].clone());
+    assert_eq!(told, [json!("todos"), json!(2), json!(1)]);
+    assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1)]);
+    push(&ada, &todos(&[todo(2, 1, "x")])).await;
+}
+
+async fn what_is_refused_for_itself_does_not_stop_the_rest(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let persona =
+        |number, name: &str| json!({ "id": id(number), "name": name, "systemPrompt": "x" });
+    let half =
+        json!({ "id": id(5), "encryptedPayload": "AAAA", "updatedAt": "2026-03-01T10:00:00Z" });
+    let body = json!({
+        "personas": { "upserted": [persona(1, "good"), persona(2, &"x".repeat(256))] },
+        "todos": { "upserted": [half, todo(6, 1, &"x".repeat(1_500_000))] },
+        "scheduledJobs": [{ "id": id(7), "timeOfDay": "24:00:00" }],
+        "settings": { "modeProviderDefaults": { "first": id(8) } },
+        "memories": [{ "id": id(9), "x": (0..60).fold(json!(1), |it, _| json!([it])) }],
+    });
+
+    let pushed = push(&ada, &body).await;
+
+    let told: Vec<_> = pushed["conflicts"].as_array().expect("conflicts").iter().collect();
+    let reasons: Vec<_> = told.iter().map(|it| it["reason"].as_str().expect("a reason")).collect();
+    let expected =
+        ["unreadable", "invalid_persona", "too_deep", "missing_blobs", "too_large", "unreadable"];
+    assert_eq!(reasons, expected);
+    assert!(told.iter().all(|it| it["resolution"] == "server_wins"));
+    assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1)]);
+}
+
+async fn a_compressed_push_is_read_with_and_without_its_header(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    let json = ("content-type", "application/json; charset=utf-8");
+    let (one, other) = (gzip(&todos(&[todo(1, 1, "x")])), gzip(&todos(&[todo(2, 1, "x")])));
+
+    let said =
+        ada.send("POST", "/api/sync/push", &[json, ("content-encoding", "gzip")], &one).await;
+    let unsaid = ada.send("POST", "/api/sync/push", &[json], &other).await;
+
+    assert_eq!((said.status, unsaid.status), (200, 200), "{} {}", said.text(), unsaid.text());
+    assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1), id(2)]);
+}
+
+async fn the_march_generation_says_everything_each_time_and_brings_nothing_back(
+    database: TestDatabase,
+) {
+    let app = Setting::on(database).start().await;
+    let (march, new) = app.two_devices().await;
+    let everything = json!({
+        "ClientTimestamp": "2026-03-01T10:01:00Z", "LastSyncTimestamp": "2026-03-01T10:00:59Z",
+        "IsE2EEEncrypted": false, "DeviceId": "d",
+        "Settings": { "Theme": 2, "ModifiedAt": "2026-03-01T10:00:00Z", "EncryptedPayload": null },
+        "Templates": { "Upserted": [{ "Id": id(1), "Name": "t", "ExampleText": "e",
+            "CreatedAt": "2026-03-01T10:00:00Z", "ModifiedAt": null, "WrappedDek": null }], "Deleted": [] },
+        "Providers": null,
+        "Sessions": { "Added": [{ "Id": id(2), "CreatedAt": "2026-03-01T10:00:00Z" }], "Deleted": [] },
+        "Memories": { "Upserted": [], "Deleted": [] },
+        "Todos": { "Upserted": [{ "Id": id(3), "Title": "x", "UpdatedAt": "2026-03-01T10:00:00Z" }] },
+    });
+    push(&march, &everything).await;
+    let seen = pull(&new, NOTHING).await;
+    assert_eq!(seen["templates"]["upserted"][0]["ExampleText"], "e");
+    assert_eq!(seen["settings"]["theme"], 2);
+    push(&new, &json!({ "todos": { "deleted": [id(3)] } })).await;
+    let gone = pull(&new, cursor(&seen)).await;
+
+    let again = push(&march, &everything).await;
+
+    assert_eq!(moved(&gone), (vec![], vec![id(3)]));
+    assert_eq!(again["conflicts"].as_array().expect("conflicts").len(), 1);
+    assert_eq!(moved(&pull(&new, cursor(&gone)).await), (vec![], vec![id(3)]));
+    assert_eq!(moved(&pull(&march, NOTHING).await), (vec![id(1), id(2)], vec![id(3)]));
+    // The others hear that nothing changed, however often it says so.
+    let since = cursor(&pull(&new, cursor(&gone)).await).to_owned();
+    let tag = pull_with(&new, &since, "").await.header("etag").expect("a tag").to_owned();
+    let told = push(&march, &everything).await;
+    assert_eq!(told["conflicts"][0]["serverVersion"]["id"], id(3));
+    assert!(told["conflicts"][0]["serverVersion"]["deletedAt"].is_string());
+    let path = format!("/api/sync/pull?since={since}");
+    assert_eq!(new.send("GET", &path, &[("if-none-match", &tag)], b"").await.status, 304);
+}

@@ -1,0 +1,133 @@
+//! Tests of support requests, and of a reset.
+
+use pia_server_testkit::harness::Setting;
+use pia_server_testkit::{chats, on_both_databases};
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+use super::{NOTHING, cursor, id, moved, pull, push, todo, todos};
+
+on_both_databases!(
+    how_the_data_stands_is_told,
+    nobody_stores_more_bytes_than_the_quota,
+    what_was_done_is_paged,
+    a_reset_takes_everything_away_and_keeps_the_highest_stamp,
+);
+
+const MEMORY_PLUGIN: &str = "10000000-0000-0000-0000-000000000001";
+
+/// Returns the counts of to-do items.
+fn of_todos(list: &Value) -> Value {
+    let channels = list.as_array().expect("channels").iter();
+    channels.into_iter().find(|it| it["entity"] == "todos").expect("todos").clone()
+}
+
+async fn how_the_data_stands_is_told(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, eve) = (app.signed_in().await, app.signed_in().await);
+    push(&ada, &todos(&[todo(1, 1, "secret"), todo(2, 1, "secret")])).await;
+    push(&ada, &json!({ "todos": { "deleted": [id(2)] } })).await;
+    push(&eve, &todos(&[todo(9, 1, "secret")])).await;
+    let preference = json!({ "pluginId": MEMORY_PLUGIN, "isEnabled": true });
+    push(&ada, &json!({ "pluginPreferences": [preference], "deviceId": "laptop" })).await;
+    let chat = chats::stored(&ada).await;
+
+    let status = ada.get("/api/sync/status").await.body;
+    let quota = ada.get("/api/sync/quota").await.body;
+    let debug = ada.get("/api/sync/debug-state").await;
+
+    assert_eq!(status["watermark"], pull(&ada, NOTHING).await["serverTimestamp"]);
+    let expected = json!({ "entity": "todos", "count": 1, "deleted": 1 });
+    assert_eq!(of_todos(&status["channels"]), expected);
+    assert_eq!(status["lastEvent"]["deviceId"], "laptop");
+    let expected = json!({ "entity": "todos", "current": 1, "limit": 500 });
+    assert_eq!(of_todos(&quota["quotas"]), expected);
+    let items = debug.body["items"].as_array().expect("items");
+    // The todo and the chat; a preference has no encrypted form.
+    assert_eq!((items.len(), &debug.body["plain"]), (3, &json!(2)));
+    let chats = debug.body["chats"].as_array().expect("chats");
+    assert_eq!((chats.len(), &chats[0]["id"]), (1, &json!(chat)));
+    assert_eq!(
+        (&chats[0]["encrypted"], &chats[0]["updatedAt"]),
+        (&json!(false), &json!("2026-08-01T09:14:02Z"))
+    );
+    assert!(!debug.text().contains("secret"), "{}", debug.text());
+}
+
+async fn nobody_stores_more_bytes_than_the_quota(database: TestDatabase) {
+    const LIMIT: u64 = 32 << 20;
+    let app = Setting::on(database).with("Sync__MaxStorage", "32MiB").start().await;
+    let ada = app.signed_in().await;
+    let long = |number| {
+        let mut chat = chats::chat(&id(number), "2026-08-01T09:14:02Z");
+        chat["messages"][0]["content"] = json!("x".repeat(15 << 20));
+        chat
+    };
+    let stored = async || ada.get("/auth/account").await.body["storage"].clone();
+    assert_eq!(stored().await, json!({ "current": 0, "limit": LIMIT }));
+
+    for number in 1..=2 {
+        assert_eq!(chats::put(&ada, &long(number)).await.status, 201);
+    }
+    let third = chats::put(&ada, &long(3)).await;
+    let big = [1, 2].map(|it| json!({ "id": id(it), "label": "x".repeat(5 << 18) }));
+    let pushed = ada.post("/api/sync/push", &json!({ "memories": big })).await;
+
+    for refused in [&third, &pushed] {
+        assert_eq!(refused.refusal(), (409, "quota_exceeded"));
+        let (resource, limit) = (&refused.body["resource"], &refused.body["limit"]);
+        assert_eq!((resource, limit), (&json!("storage"), &json!(LIMIT)));
+    }
+    let current = stored().await["current"].clone();
+    assert_eq!(third.body["current"], current);
+    assert!(current.as_u64().is_some_and(|it| it > 30 << 20 && it < LIMIT), "{current}");
+    let quota = ada.get("/api/sync/quota").await.body;
+    let last = quota["quotas"].as_array().expect("quotas").last().cloned();
+    let expected = json!({ "entity": "storage", "current": current, "limit": LIMIT });
+    assert_eq!(last, Some(expected));
+    assert_eq!(chats::delete(&ada, &id(2)).await.status, 204);
+    assert_eq!(chats::put(&ada, &long(3)).await.status, 201);
+}
+
+async fn what_was_done_is_paged(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let ada = app.signed_in().await;
+    for number in 0..5 {
+        push(&ada, &todos(&[todo(number, 1, "x")])).await;
+    }
+
+    let first = ada.get("/api/sync/events?limit=3").await.body;
+    let next = first["nextCursor"].as_str().expect("a cursor").to_owned();
+    let second = ada.get(&format!("/api/sync/events?limit=3&cursor={next}")).await.body;
+
+    let count = |of: &Value| of["items"].as_array().expect("items").len();
+    assert_eq!((count(&first), count(&second)), (3, 2));
+    assert!(second.get("nextCursor").is_none());
+    assert_eq!(
+        (&first["items"][0]["kind"], &first["items"][0]["stored"]),
+        (&json!("push"), &json!(1))
+    );
+    assert_eq!(ada.get("/api/sync/events?limit=0").await.refusal().0, 400);
+}
+
+async fn a_reset_takes_everything_away_and_keeps_the_highest_stamp(database: TestDatabase) {
+    let app = Setting::on(database).start().await;
+    let (ada, eve) = (app.signed_in().await, app.signed_in().await);
+    push(&ada, &todos(&[todo(1, 1, "x")])).await;
+    push(&eve, &todos(&[todo(1, 1, "x")])).await;
+    let before = pull(&ada, NOTHING).await;
+    let path = format!("/api/sync/pull?since={}&limit=500", cursor(&before));
+    let tag = ada.get(&path).await.header("etag").expect("a tag").to_owned();
+
+    let reset = ada.send("DELETE", "/api/sync/reset", &[], b"").await;
+
+    assert_eq!((reset.status, &reset.body), (200, &json!({ "success": true })));
+    let after = pull(&ada, NOTHING).await;
+    assert_eq!(moved(&after), (vec![], vec![]));
+    assert!(cursor(&after) > cursor(&before));
+    assert_eq!(ada.send("GET", &path, &[("if-none-match", &tag)], b"").await.status, 200);
+    assert_eq!(ada.get("/api/sync/events").await.body["items"][0]["kind"], "reset");
+    assert_eq!(moved(&pull(&eve, NOTHING).await).0, [id(1)]);
+    let again = push(&ada, &todos(&[todo(1, 1, "x")])).await;
+    assert!(again["serverTimestamp"].as_str() > Some(cursor(&after)));
+}
