@@ -14,18 +14,22 @@ const MIN_STORAGE: ByteSize = ByteSize::mib(32);
 const MAX_STORAGE: ByteSize = ByteSize::gib(1 << 20);
 const DAY: Duration = Duration::from_hours(24);
 
-/// The settings of how many there may be of each kind.
-const LIMITS: [(&str, Channel); 9] = [
-    ("MaxTemplates", Channel::Templates),
-    ("MaxPersonas", Channel::Personas),
-    ("MaxProviders", Channel::Providers),
-    ("MaxSessions", Channel::Sessions),
-    ("MaxMemories", Channel::Memories),
-    ("MaxTodos", Channel::Todos),
-    ("MaxKanbanColumns", Channel::KanbanColumns),
-    ("MaxScheduledJobs", Channel::ScheduledJobs),
-    ("MaxResearchSessions", Channel::ResearchSessions),
-];
+/// Returns the setting of how many items of a channel there may be; nothing
+/// where operators do not set it.
+fn limit_setting(channel: Channel) -> Option<&'static str> {
+    match channel {
+        Channel::Templates => Some("MaxTemplates"),
+        Channel::Personas => Some("MaxPersonas"),
+        Channel::Providers => Some("MaxProviders"),
+        Channel::Sessions => Some("MaxSessions"),
+        Channel::Memories => Some("MaxMemories"),
+        Channel::Todos => Some("MaxTodos"),
+        Channel::KanbanColumns => Some("MaxKanbanColumns"),
+        Channel::ScheduledJobs => Some("MaxScheduledJobs"),
+        Channel::ResearchSessions => Some("MaxResearchSessions"),
+        Channel::Settings | Channel::PluginPreferences => None,
+    }
+}
 
 /// Settings of synchronisation.
 #[derive(Debug, Clone)]
@@ -44,7 +48,8 @@ impl SyncConfig {
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let strategy = from.reload("ConflictStrategy").or(ConflictStrategy::LastWriteWins);
         let mut limits = ItemLimits::default();
-        for (name, channel) in LIMITS {
+        for channel in Channel::ALL {
+            let Some(name) = limit_setting(channel) else { continue };
             let usual = channel.rules().default_limit;
             limits = limits.with(channel, from.reload(name).within(usual, 1..=1_000_000));
         }

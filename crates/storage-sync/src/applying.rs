@@ -9,14 +9,14 @@ use pia_sealing::{PersonSeal, Sealer};
 use pia_storage::schema::sync_events;
 use pia_storage::{Database, DbError, DbInstant, DbUid, Ledger, TakeLedger, in_tx};
 use pia_sync::{
-    Applied, Changes, Channel, Conflict, Item, ItemKey, ItemRejection, ItemWrite,
-    MAX_CHANGES_PER_PUSH, PushPlan, PushPlanner, PushSettings, StoredItem, SyncStore,
+    Applied, Changes, Conflict, FencedIds, Item, ItemGrowth, ItemKey, ItemWrite, PushPlan,
+    PushPlanner, PushSettings, StoredItem, SyncStore, WriteFence,
 };
 
 use crate::event_row::EventRow;
 use crate::item_row::{ItemRow, PutItems};
 use crate::sealed_bodies;
-use crate::statements::{PushKeys, ReadOnlyIds, Restamped, Statements};
+use crate::statements::{PushKeys, Restamped, Statements};
 
 /// Writes what devices push, in SQL.
 #[derive(Debug, Clone)]
@@ -34,9 +34,6 @@ struct PushTransaction<'a> {
     seal: &'a PersonSeal,
 }
 
-/// By how many the items of each channel become more, where they do.
-type Growth = HashMap<Channel, i64>;
-
 impl SqlSyncStore {
     /// Writes to `db`, sealed by `sealer`.
     pub fn new(db: Database, sealer: Sealer) -> Self {
@@ -51,16 +48,13 @@ impl SqlSyncStore {
                 return Ok(Applied::EncryptedOnly);
             }
             let kept = conn.stored_rows(user, &named).await?;
-            let mut plan = push.plan(&kept, &conn.read_only_ids(&named).await?, &ledger);
-            let growth = growth(&plan, &kept);
-            let mut living = HashMap::new();
-            if !growth.is_empty() {
-                let channels: Vec<Channel> = growth.keys().copied().collect();
-                living = conn.living(user, &channels).await?;
-            }
-            if let Some(over) = push.over_quota(&growth, &living) {
-                return Ok(over);
-            }
+            let mut plan = push.plan(&kept, &conn.fenced_ids(&named).await?, &ledger);
+            let growth = ItemGrowth::of_plan(&plan, &kept);
+            let living = conn.living(user, &growth.channels()).await?;
+            let surpluses = match growth.check(&living, &push.settings.limits) {
+                Ok(surpluses) => surpluses,
+                Err(exceeded) => return Ok(Applied::OverQuota(exceeded)),
+            };
             let mut bytes = plan.byte_growth(&kept);
             if let Err(storage) = ledger.check_storage(bytes, push.settings.max_storage) {
                 return Ok(Applied::OutOfStorage(storage));
@@ -79,8 +73,8 @@ impl SqlSyncStore {
             for moved in restamped {
                 conn.restamp(user, moved).await?;
             }
-            if let Some(surplus) = push.surplus(&growth, &living) {
-                bytes -= conn.drop_oldest_sessions(user, surplus).await?;
+            for (channel, surplus) in surpluses {
+                bytes -= conn.drop_oldest(user, channel, surplus).await?;
             }
             if changed {
                 conn.count_change(user, at, bytes).await?;
@@ -119,55 +113,21 @@ impl PushTransaction<'_> {
     fn plan(
         &self,
         kept: &HashMap<ItemKey, StoredItem>,
-        fenced: &ReadOnlyIds,
+        fenced: &FencedIds,
         ledger: &Ledger,
     ) -> PushPlan {
-        let Changes { items, deletes, seen_up_to: seen, deleted_at, device, .. } = self.changes;
-        let mut refused = Vec::new();
-        let mut free = Vec::with_capacity(items.len());
-        for (item, digest) in items.iter().zip(&self.digests) {
-            let ItemKey { channel, id } = item.key;
-            match channel {
-                // Of a device that has not heard of a reset: nobody has the key.
-                _ if item.encrypted && !ledger.encrypted && ledger.was_reset => {
-                    refused.push(Conflict::refused(item.key, ItemRejection::AccountPlain));
-                }
-                Channel::Personas if fenced.personas.contains(&id) => {
-                    refused.push(Conflict::refused(item.key, ItemRejection::Managed));
-                }
-                // An older server may not know what a device has.
-                Channel::PluginPreferences if !fenced.plugins.contains(&id) => {}
-                _ => free.push((item.clone(), digest.clone())),
-            }
-        }
-        let (seen, deleted_at) = (*seen, *deleted_at);
-        let (device, strategy) = (device.as_deref(), self.settings.strategy);
-        let planner = PushPlanner { kept, seen_up_to: seen, device, deleted_at, strategy };
-        let mut plan = planner.plan(free, deletes.clone());
-        plan.conflicts.extend(refused);
-        plan
-    }
-
-    fn over_quota(&self, growth: &Growth, living: &HashMap<Channel, i64>) -> Option<Applied> {
-        let mut channels: Vec<Channel> = growth.keys().copied().collect();
-        channels.sort_unstable();
-        channels.into_iter().filter(|it| *it != Channel::Sessions).find_map(|channel| {
-            let limit = self.settings.limits.limit(channel);
-            let current = living.get(&channel).copied().unwrap_or_default();
-            let after = current + growth.get(&channel)?;
-            let current = u32::try_from(current).unwrap_or(u32::MAX);
-            (after > i64::from(limit)).then_some(Applied::OverQuota { channel, limit, current })
-        })
-    }
-
-    /// Returns the number of sessions there are too many.
-    fn surplus(&self, growth: &Growth, living: &HashMap<Channel, i64>) -> Option<i64> {
-        let more = growth.get(&Channel::Sessions)?;
-        let before = living.get(&Channel::Sessions).copied().unwrap_or_default();
-        let surplus = before + more - i64::from(self.settings.limits.limit(Channel::Sessions));
-        // As many as one statement finds; the rest leaves with the next push.
-        let most = i64::try_from(MAX_CHANGES_PER_PUSH).unwrap_or(i64::MAX);
-        (surplus > 0).then_some(surplus.min(most))
+        let Changes { items, deletes, seen_up_to, deleted_at, device, .. } = self.changes;
+        let planner = PushPlanner {
+            kept,
+            seen_up_to: *seen_up_to,
+            device: device.as_deref(),
+            deleted_at: *deleted_at,
+            strategy: self.settings.strategy,
+            fenced,
+            lost_its_key: !ledger.encrypted && ledger.was_reset,
+        };
+        let items = items.iter().cloned().zip(self.digests.iter().cloned());
+        planner.plan(items.collect(), deletes.clone())
     }
 
     /// Adds what was kept to what is told.
@@ -238,21 +198,16 @@ fn push_keys(changes: &Changes) -> PushKeys {
     let keys: HashSet<ItemKey> = keys.collect();
     let channels: HashSet<i16> = keys.iter().map(|it| it.channel.code()).collect();
     let ids: HashSet<_> = keys.iter().map(|it| it.id).collect();
-    let of = |channel| {
-        let sent = changes.items.iter().filter(move |it| it.key.channel == channel);
+    let fenced_by = |fence| {
+        let sent = changes.items.iter().filter(move |it| it.key.channel.rules().fence == fence);
         sent.map(|it| DbUid(it.key.id)).collect()
     };
     PushKeys {
         channels: channels.into_iter().collect(),
         ids: ids.into_iter().map(DbUid).collect(),
-        personas: of(Channel::Personas),
-        plugins: of(Channel::PluginPreferences),
+        personas: fenced_by(WriteFence::ManagedPersonas),
+        plugins: fenced_by(WriteFence::UnknownPlugins),
     }
-}
-
-fn growth(plan: &PushPlan, kept: &HashMap<ItemKey, StoredItem>) -> Growth {
-    let growth = Channel::ALL.into_iter().map(|it| (it, plan.growth(it, kept)));
-    growth.filter(|(_, more)| *more > 0).collect()
 }
 
 /// The stamp of the last write; the highest so far where there is none.

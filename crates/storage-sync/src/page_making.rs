@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use pia_kernel::UserId;
 use pia_sealing::{PersonSeal, Salt, Sealer};
 use pia_storage::DbError;
-use pia_sync::{Channel, ItemPage, PageLimit, Row};
+use pia_sync::{ItemPage, PageLimit, Row};
 
 use crate::item_row::key;
 use crate::page_query::PageRow;
@@ -55,7 +55,7 @@ impl PageBuilder {
             (Some(_), None) => return Err(DbError::Unreadable("person_salts")),
             (None, _) => None,
         };
-        if key.channel != Channel::PluginPreferences {
+        if key.channel.rules().is_pulled {
             self.page.rows.push(Row { key, stamp: stamp.0, body });
         }
         Ok(())

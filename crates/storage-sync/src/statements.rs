@@ -1,6 +1,6 @@
 //! The statements of a push, each once for both backends.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;
@@ -8,8 +8,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{managed_personas, plugins, sync_items};
 use pia_storage::{DbError, DbInstant, DbUid, connection_trait};
-use pia_sync::{Channel, ItemKey, StoredItem};
-use uuid::Uuid;
+use pia_sync::{Channel, FencedIds, ItemKey, StoredItem};
 
 use crate::item_row::key;
 
@@ -20,15 +19,6 @@ pub(crate) struct PushKeys {
     pub(crate) ids: Vec<DbUid>,
     pub(crate) personas: Vec<DbUid>,
     pub(crate) plugins: Vec<DbUid>,
-}
-
-/// Named items that are read-only for devices.
-#[derive(Debug, Default)]
-pub(crate) struct ReadOnlyIds {
-    /// The operator's personas.
-    pub(crate) personas: HashSet<Uuid>,
-    /// The plugins that there are.
-    pub(crate) plugins: HashSet<Uuid>,
 }
 
 connection_trait! {
@@ -53,15 +43,15 @@ connection_trait! {
             rows.into_iter().map(stored_item).collect()
         }
 
-        /// Loads the named items of the operator.
-        async fn read_only_ids(&mut self, named: &PushKeys) -> Result<ReadOnlyIds, DbError> {
-            let mut fenced = ReadOnlyIds::default();
+        /// Loads the named rows that fence items.
+        async fn fenced_ids(&mut self, named: &PushKeys) -> Result<FencedIds, DbError> {
+            let mut fenced = FencedIds::default();
             if !named.personas.is_empty() {
                 let some = managed_personas::table
                     .filter(managed_personas::id.eq_any(&named.personas))
                     .select(managed_personas::id);
                 let some = some.load::<DbUid>(self).await?;
-                fenced.personas = some.into_iter().map(|it| it.0).collect();
+                fenced.managed_personas = some.into_iter().map(|it| it.0).collect();
             }
             if !named.plugins.is_empty() {
                 let some = plugins::table
@@ -80,6 +70,9 @@ connection_trait! {
             user: UserId,
             channels: &[Channel],
         ) -> Result<HashMap<Channel, i64>, DbError> {
+            if channels.is_empty() {
+                return Ok(HashMap::new());
+            }
             let codes: Vec<i16> = channels.iter().map(|it| it.code()).collect();
             let counts = sync_items::table
                 .filter(sync_items::user_id.eq(DbUid(user.0)))
@@ -131,17 +124,18 @@ connection_trait! {
             Ok(())
         }
 
-        /// Takes so many of the oldest sessions away, without a trace. Answers how
+        /// Deletes so many of a channel's oldest items, without a trace. Returns how
         /// many bytes they had.
-        async fn drop_oldest_sessions(
+        async fn drop_oldest(
             &mut self,
             user: UserId,
+            channel: Channel,
             how_many: i64,
         ) -> Result<i64, DbError> {
-            let sessions = sync_items::table
+            let items = sync_items::table
                 .filter(sync_items::user_id.eq(DbUid(user.0)))
-                .filter(sync_items::channel.eq(Channel::Sessions.code()));
-            let oldest = sessions
+                .filter(sync_items::channel.eq(channel.code()));
+            let oldest = items
                 .filter(sync_items::deleted_at.is_null())
                 .order((sync_items::changed_at.asc(), sync_items::id.asc()))
                 .limit(how_many)
@@ -150,7 +144,7 @@ connection_trait! {
                 .await?;
             let bytes = oldest.iter().map(|it| i64::from(it.1)).sum();
             let oldest: Vec<DbUid> = oldest.into_iter().map(|it| it.0).collect();
-            let gone = sessions.filter(sync_items::id.eq_any(oldest));
+            let gone = items.filter(sync_items::id.eq_any(oldest));
             diesel::delete(gone).execute(self).await?;
             Ok(bytes)
         }

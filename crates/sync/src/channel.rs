@@ -1,6 +1,11 @@
 //! The kinds of things that devices keep in step, and what differs between
 //! them: all of it stands here.
 
+use serde_json::{Map, Value};
+
+use crate::item::ItemRejection;
+use crate::{personas, readable};
+
 /// One kind of thing that devices keep in step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Channel {
@@ -37,6 +42,41 @@ pub enum Merge {
     AppendOnly,
 }
 
+/// Field that tells an item of a channel from the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemId {
+    /// `id`: its own, which the server writes into items that came without.
+    Own,
+    /// `pluginId`: there is one for each plugin.
+    OfPlugin,
+    /// None: there is one item.
+    Single,
+}
+
+/// Treatment of items beyond a channel's limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitRule {
+    /// The push is refused.
+    Refuse,
+    /// The oldest are dropped.
+    DropOldest,
+}
+
+/// Items of a channel that devices may not write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteFence {
+    /// None.
+    Open,
+    /// Those with the id of a managed persona, which are refused.
+    ManagedPersonas,
+    /// Those of unknown plugins, which are ignored: an older server may not
+    /// know what a device has.
+    UnknownPlugins,
+}
+
+/// Check of an item's readable fields.
+type FieldCheck = fn(&Map<String, Value>) -> Result<(), ItemRejection>;
+
 /// Rules of a channel.
 #[derive(Debug)]
 pub struct ChannelRules {
@@ -44,8 +84,18 @@ pub struct ChannelRules {
     pub name: &'static str,
     /// As it is called in the database, for ever.
     pub code: i16,
+    /// Field that tells its items apart.
+    pub item_id: ItemId,
+    /// True if its items may be end-to-end encrypted.
+    pub may_be_encrypted: bool,
+    /// True if devices get its items page by page, and not with the plugins.
+    pub is_pulled: bool,
     /// Merge strategy.
     pub merge: Merge,
+    /// Items that devices may not write.
+    pub fence: WriteFence,
+    /// Check of items that are not encrypted.
+    pub(crate) check: FieldCheck,
     /// Keys that hold the time of an item's last change, the first that is
     /// there.
     pub timestamp_fields: &'static [&'static str],
@@ -54,6 +104,8 @@ pub struct ChannelRules {
     pub plaintext_fields: &'static [&'static str],
     /// Maximum number per account unless the operator configures another.
     pub default_limit: u32,
+    /// Treatment of items beyond the limit.
+    pub at_limit: LimitRule,
 }
 
 const UPDATED: &[&str] = &["updatedAt", "createdAt"];
@@ -108,29 +160,40 @@ impl Channel {
 
     /// Returns whether the channel has at most one item.
     pub fn is_single(self) -> bool {
-        self == Self::Settings
-    }
-
-    /// Returns whether items of the channel may be end-to-end encrypted.
-    pub fn may_be_encrypted(self) -> bool {
-        self != Self::PluginPreferences
+        self.rules().item_id == ItemId::Single
     }
 }
+
+/// Rules of most channels: items of their own ids that may be encrypted.
+const ITEMS: ChannelRules = ChannelRules {
+    name: "",
+    code: 0,
+    item_id: ItemId::Own,
+    may_be_encrypted: true,
+    is_pulled: true,
+    merge: Merge::LastWriteWins,
+    fence: WriteFence::Open,
+    check: |_| Ok(()),
+    timestamp_fields: UPDATED,
+    plaintext_fields: &[],
+    default_limit: 0,
+    at_limit: LimitRule::Refuse,
+};
 
 static TEMPLATES: ChannelRules = ChannelRules {
     name: "templates",
     code: 1,
-    merge: Merge::LastWriteWins,
     timestamp_fields: &["modifiedAt", "createdAt"],
     plaintext_fields: &["id", "createdAt", "modifiedAt"],
     default_limit: 100,
+    ..ITEMS
 };
 
 static PERSONAS: ChannelRules = ChannelRules {
     name: "personas",
     code: 2,
-    merge: Merge::LastWriteWins,
-    timestamp_fields: UPDATED,
+    fence: WriteFence::ManagedPersonas,
+    check: personas::check,
     plaintext_fields: &[
         "id",
         "archetype",
@@ -145,15 +208,15 @@ static PERSONAS: ChannelRules = ChannelRules {
         "updatedAt",
     ],
     default_limit: 50,
+    ..ITEMS
 };
 
 static PROVIDERS: ChannelRules = ChannelRules {
     name: "providers",
     code: 3,
-    merge: Merge::LastWriteWins,
-    timestamp_fields: UPDATED,
     plaintext_fields: &["id", "createdAt", "updatedAt"],
     default_limit: 20,
+    ..ITEMS
 };
 
 static SESSIONS: ChannelRules = ChannelRules {
@@ -162,33 +225,30 @@ static SESSIONS: ChannelRules = ChannelRules {
     merge: Merge::AppendOnly,
     timestamp_fields: &["createdAt"],
     plaintext_fields: &["id", "createdAt"],
-    // Not refused beyond it: the oldest leave.
     default_limit: 10_000,
+    at_limit: LimitRule::DropOldest,
+    ..ITEMS
 };
 
 static MEMORIES: ChannelRules = ChannelRules {
     name: "memories",
     code: 5,
-    merge: Merge::LastWriteWins,
-    timestamp_fields: UPDATED,
     plaintext_fields: &["id", "createdAt", "updatedAt", "lastAccessedAt"],
     default_limit: 500,
+    ..ITEMS
 };
 
 static TASKS: ChannelRules = ChannelRules {
     name: "todos",
     code: 6,
-    merge: Merge::LastWriteWins,
-    timestamp_fields: UPDATED,
     plaintext_fields: &["id", "createdAt", "updatedAt", "sortOrder"],
     default_limit: 500,
+    ..ITEMS
 };
 
 static KANBAN_COLUMNS: ChannelRules = ChannelRules {
     name: "kanbanColumns",
     code: 7,
-    merge: Merge::LastWriteWins,
-    timestamp_fields: UPDATED,
     plaintext_fields: &[
         "id",
         "sortOrder",
@@ -198,42 +258,47 @@ static KANBAN_COLUMNS: ChannelRules = ChannelRules {
         "updatedAt",
     ],
     default_limit: 200,
+    ..ITEMS
 };
 
 static SCHEDULED_JOBS: ChannelRules = ChannelRules {
     name: "scheduledJobs",
     code: 8,
-    merge: Merge::LastWriteWins,
-    timestamp_fields: UPDATED,
+    check: readable::check_time_of_day,
     plaintext_fields: &["id", "ownerDeviceId", "createdAt", "updatedAt"],
     default_limit: 200,
+    ..ITEMS
 };
 
 static RESEARCH_SESSIONS: ChannelRules = ChannelRules {
     name: "researchSessions",
     code: 9,
-    merge: Merge::LastWriteWins,
-    timestamp_fields: UPDATED,
     plaintext_fields: &["id", "createdAt", "updatedAt", "completedAt"],
     default_limit: 500,
+    ..ITEMS
 };
 
 static SETTINGS: ChannelRules = ChannelRules {
     name: "settings",
     code: 10,
-    merge: Merge::LastWriteWins,
+    item_id: ItemId::Single,
+    check: readable::check_modes,
     timestamp_fields: &["modifiedAt"],
     plaintext_fields: &["modifiedAt"],
     default_limit: 1,
+    ..ITEMS
 };
 
 static PLUGIN_PREFERENCES: ChannelRules = ChannelRules {
     name: "pluginPreferences",
     code: 11,
-    merge: Merge::LastWriteWins,
+    item_id: ItemId::OfPlugin,
+    may_be_encrypted: false,
+    is_pulled: false,
+    fence: WriteFence::UnknownPlugins,
     timestamp_fields: &[],
-    plaintext_fields: &[],
     default_limit: 500,
+    ..ITEMS
 };
 
 #[cfg(test)]
@@ -251,6 +316,7 @@ mod tests {
         for channel in Channel::ALL {
             assert_eq!(Channel::from_code(channel.code()), Some(channel));
         }
+        assert!(names.iter().all(|it| !it.is_empty()));
         assert_eq!(Channel::from_code(0), None);
     }
 }

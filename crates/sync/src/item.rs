@@ -6,8 +6,7 @@ use serde_json::{Map, Value};
 use uuid::{Builder, Uuid};
 
 use crate::blobs;
-use crate::channel::Channel;
-use crate::personas;
+use crate::channel::{Channel, ItemId};
 use crate::readable;
 
 /// Maximum size of an item's text, in bytes: as much as an encrypted one.
@@ -93,10 +92,11 @@ impl ItemRejection {
 impl ReceivedItem {
     /// Its id: its own, that of the only one there is, or nothing.
     pub fn id(&self) -> Option<Uuid> {
-        if self.channel.is_single() {
-            return Some(Uuid::nil());
-        }
-        let key = if self.channel == Channel::PluginPreferences { "pluginId" } else { "id" };
+        let key = match self.channel.rules().item_id {
+            ItemId::Own => "id",
+            ItemId::OfPlugin => "pluginId",
+            ItemId::Single => return Some(Uuid::nil()),
+        };
         self.fields.get(key)?.as_str()?.parse().ok()
     }
 
@@ -126,16 +126,14 @@ impl ReceivedItem {
                 rules.plaintext_fields.contains(&key.as_str())
                     || blobs::BLOB_KEYS.contains(&key.as_str())
             });
-        } else if encrypted_push && self.channel.may_be_encrypted() {
+        } else if encrypted_push && rules.may_be_encrypted {
             return Err(ItemRejection::MissingBlobs);
         } else {
-            readable::check(self.channel, &self.fields)?;
-            if self.channel == Channel::Personas {
-                personas::check(&self.fields)?;
-            }
+            readable::check_depth(&self.fields)?;
+            (rules.check)(&self.fields)?;
         }
         let changed_at = rules.timestamp_fields.iter().find_map(|it| time(self.fields.get(*it)?));
-        if !self.channel.is_single() && self.channel != Channel::PluginPreferences {
+        if rules.item_id == ItemId::Own {
             self.fields.insert("id".to_owned(), id.to_string().into());
         }
         let body = Value::Object(self.fields).to_string();

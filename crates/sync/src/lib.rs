@@ -11,6 +11,7 @@ mod conflict;
 mod limits;
 mod plan;
 mod ports;
+mod quotas;
 
 mod pull;
 mod push;
@@ -19,7 +20,7 @@ mod support;
 
 mod chats;
 
-pub use channel::{Channel, ChannelRules, Merge};
+pub use channel::{Channel, ChannelRules, ItemId, LimitRule, Merge, WriteFence};
 pub use chats::{
     ChatDecision, ChatId, ChatLimits, ChatListRequest, ChatPage, ChatStore, ChatViolation,
     ChatWritten, Chats, ChatsVersion, DeleteChatError, GetChatError, IfNoneMatch, ListedChats,
@@ -29,7 +30,7 @@ pub use chats::{
 pub use conflict::{Conflict, Resolution};
 pub use item::{Item, ItemKey, ItemRejection, MAX_ITEM_BYTES, ReceivedItem};
 pub use limits::ItemLimits;
-pub use plan::{ConflictStrategy, ItemWrite, PushPlan, PushPlanner, StoredItem};
+pub use plan::{ConflictStrategy, FencedIds, ItemWrite, PushPlan, PushPlanner, StoredItem};
 pub use ports::{
     Applied, Catalogue, Changes, ChatInfo, Head, ItemInfo, ItemPage, ManagedPersona, PageLimit,
     PendingDevice, PendingDevices, Plugin, Policy, Row, SyncAdminStore, SyncEvent, SyncReader,
@@ -41,5 +42,6 @@ pub use pull::{
 pub use push::{
     Assigned, MAX_CHANGES_PER_PUSH, Push, PushError, PushService, PushSettings, Pushed,
 };
+pub use quotas::{ItemGrowth, QuotaExceeded};
 pub use stamp_gap::{StampGap, StampGaps};
 pub use support::{ItemCounts, Support, SupportError, SyncStatus};

@@ -1,13 +1,14 @@
 //! Plan of a push against the stored items: pure, so that every rule can be
 //! tested without a database.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use pia_kernel::Timestamp;
+use uuid::Uuid;
 
-use crate::channel::{Channel, Merge};
+use crate::channel::{Channel, Merge, WriteFence};
 use crate::conflict::{Conflict, Resolution};
-use crate::item::{Item, ItemKey};
+use crate::item::{Item, ItemKey, ItemRejection};
 
 /// State of an item that is stored, or was.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +78,15 @@ pub struct PushPlan {
     pub conflicts: Vec<Conflict>,
 }
 
+/// Rows that a push names and that decide whether devices may write items.
+#[derive(Debug, Default)]
+pub struct FencedIds {
+    /// Managed personas that it names.
+    pub managed_personas: HashSet<Uuid>,
+    /// Plugins that it names, of those that there are.
+    pub plugins: HashSet<Uuid>,
+}
+
 /// Planner of a push, change by change.
 pub struct PushPlanner<'a> {
     /// Stored states of all that the push names.
@@ -89,6 +99,11 @@ pub struct PushPlanner<'a> {
     pub deleted_at: Timestamp,
     /// Winner of conflicts.
     pub strategy: ConflictStrategy,
+    /// Rows that fence items.
+    pub fenced: &'a FencedIds,
+    /// True if the account was reset and is not encrypted any more: nobody has
+    /// the key of what a device encrypted that has not heard of it.
+    pub lost_its_key: bool,
 }
 
 enum ItemDecision {
@@ -106,6 +121,7 @@ impl PushPlanner<'_> {
     pub fn plan(&self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<ItemKey>) -> PushPlan {
         let mut plan = PushPlan::default();
         let mut now: HashMap<ItemKey, StoredItem> = HashMap::new();
+        let (items, refused) = self.writable(items);
         for (item, digest) in last_of_each(items) {
             let kept = self.kept.get(&item.key);
             match self.decide(&item, &digest, kept) {
@@ -140,7 +156,30 @@ impl PushPlanner<'_> {
             now.insert(key, StoredItem { deleted_at: Some(at), ..kept.clone() });
             plan.writes.push(ItemWrite::Tombstone { key, changed_at, at });
         }
+        plan.conflicts.extend(refused);
         plan
+    }
+
+    /// Returns the items that the device may write, and refusals of others.
+    fn writable(&self, items: Vec<(Item, Vec<u8>)>) -> (Vec<(Item, Vec<u8>)>, Vec<Conflict>) {
+        let (mut writable, mut refused) = (Vec::with_capacity(items.len()), Vec::new());
+        for (item, digest) in items {
+            let id = item.key.id;
+            let fence = item.key.channel.rules().fence;
+            let rejection = match fence {
+                _ if item.encrypted && self.lost_its_key => Some(ItemRejection::AccountPlain),
+                WriteFence::ManagedPersonas if self.fenced.managed_personas.contains(&id) => {
+                    Some(ItemRejection::Managed)
+                }
+                WriteFence::UnknownPlugins if !self.fenced.plugins.contains(&id) => continue,
+                _ => None,
+            };
+            match rejection {
+                Some(why) => refused.push(Conflict::refused(item.key, why)),
+                None => writable.push((item, digest)),
+            }
+        }
+        (writable, refused)
     }
 
     fn decide(&self, item: &Item, digest: &[u8], kept: Option<&StoredItem>) -> ItemDecision {

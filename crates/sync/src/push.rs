@@ -11,6 +11,7 @@ use crate::item::{Item, ItemKey, ReceivedItem};
 use crate::limits::ItemLimits;
 use crate::plan::ConflictStrategy;
 use crate::ports::{Applied, Changes, SyncStore};
+use crate::quotas::QuotaExceeded;
 
 /// Maximum number of changes in one push, deletions included. That is more than
 /// twice of what an account may have by the usual limits, all of which devices
@@ -64,15 +65,8 @@ pub enum PushError {
     #[error("the account takes only what is end-to-end encrypted")]
     E2eeRequired,
     /// There would be too many of one kind.
-    #[error("there are too many {}", .channel.name())]
-    OverQuota {
-        /// Of which kind.
-        channel: Channel,
-        /// Maximum number.
-        limit: u32,
-        /// Current number.
-        current: u32,
-    },
+    #[error("there are too many {}", .0.channel.name())]
+    OverQuota(QuotaExceeded),
     /// There would be more bytes than may be stored.
     #[error("{} of {} bytes are stored", .0.current, .0.limit)]
     OutOfStorage(StorageUse),
@@ -154,9 +148,7 @@ impl PushService {
                 Ok(Pushed { at, conflicts, assigned: sorted.assigned })
             }
             Applied::EncryptedOnly => Err(PushError::E2eeRequired),
-            Applied::OverQuota { channel, limit, current } => {
-                Err(PushError::OverQuota { channel, limit, current })
-            }
+            Applied::OverQuota(exceeded) => Err(PushError::OverQuota(exceeded)),
             Applied::OutOfStorage(storage) => Err(PushError::OutOfStorage(storage)),
             Applied::Gone => Err(PushError::Gone),
         }

@@ -3,7 +3,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::channel::Channel;
 use crate::item::ItemRejection;
 
 /// Maximum nesting of an item. Devices read 64 levels, of which the response
@@ -12,23 +11,24 @@ const MAX_DEPTH: usize = 60;
 /// Settings that name modes by their numbers.
 const MODE_KEYED_SETTINGS: [&str; 2] = ["modeProviderDefaults", "modePersonaDefaults"];
 
-/// Refuses an item that is not encrypted and that some device could not read.
-pub(crate) fn check(channel: Channel, fields: &Map<String, Value>) -> Result<(), ItemRejection> {
+/// Refuses fields that are nested deeper than devices read.
+pub(crate) fn check_depth(fields: &Map<String, Value>) -> Result<(), ItemRejection> {
     // The item itself is the first level.
-    if fields.values().any(|it| is_deeper(it, MAX_DEPTH - 1)) {
-        return Err(ItemRejection::TooDeep);
-    }
-    let readable = match channel {
-        Channel::ScheduledJobs => {
-            fields.get("timeOfDay").and_then(Value::as_str).is_none_or(is_time_of_day)
-        }
-        Channel::Settings => {
-            let maps = MODE_KEYED_SETTINGS.iter().filter_map(|it| fields.get(*it)?.as_object());
-            maps.flat_map(Map::keys).all(|it| is_mode(it))
-        }
-        _ => true,
-    };
-    if readable { Ok(()) } else { Err(ItemRejection::Unreadable) }
+    let is_too_deep = fields.values().any(|it| is_deeper(it, MAX_DEPTH - 1));
+    if is_too_deep { Err(ItemRejection::TooDeep) } else { Ok(()) }
+}
+
+/// Refuses a job whose `timeOfDay` is no time.
+pub(crate) fn check_time_of_day(fields: &Map<String, Value>) -> Result<(), ItemRejection> {
+    let time = fields.get("timeOfDay").and_then(Value::as_str);
+    if time.is_none_or(is_time_of_day) { Ok(()) } else { Err(ItemRejection::Unreadable) }
+}
+
+/// Refuses settings that name a mode by anything but its number.
+pub(crate) fn check_modes(fields: &Map<String, Value>) -> Result<(), ItemRejection> {
+    let mut maps = MODE_KEYED_SETTINGS.iter().filter_map(|it| fields.get(*it)?.as_object());
+    let is_readable = maps.all(|it| it.keys().all(|mode| is_mode(mode)));
+    if is_readable { Ok(()) } else { Err(ItemRejection::Unreadable) }
 }
 
 /// Returns whether a value has more than `levels` levels.
@@ -69,9 +69,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::channel::Channel;
 
     fn checked(channel: Channel, fields: &Value) -> Result<(), ItemRejection> {
-        check(channel, fields.as_object().unwrap())
+        let fields = fields.as_object().unwrap();
+        check_depth(fields)?;
+        (channel.rules().check)(fields)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use pia_kernel::StorageUse;
-use pia_sync::{MAX_CHANGES_PER_PUSH, PullError, PushError, SupportError};
+use pia_sync::{MAX_CHANGES_PER_PUSH, PullError, PushError, QuotaExceeded, SupportError};
 
 use pia_web::{ApiError, FieldError};
 
@@ -12,7 +12,7 @@ impl From<PushError> for HttpError {
     fn from(err: PushError) -> Self {
         Self::from(match err {
             PushError::E2eeRequired => e2ee_required(),
-            PushError::OverQuota { channel, limit, current } => {
+            PushError::OverQuota(QuotaExceeded { channel, limit, current }) => {
                 over_quota(channel.name(), limit, current)
             }
             PushError::OutOfStorage(storage) => out_of_storage(storage),

@@ -200,9 +200,7 @@ struct SyncPendingDevice {
 impl From<Pulled> for SyncPullResponse {
     fn from(pulled: Pulled) -> Self {
         let Pulled { page, watermark, has_more, catalogue_version, catalogue, pending } = pulled;
-        let mut sorted = ChangesByChannel::from_rows(page.rows);
-        let mut of = |channel| sorted.0.remove(&channel).unwrap_or_default();
-        let sessions = of(Channel::Sessions);
+        let changes = ChangesByChannel::from_rows(page.rows);
         let offered = catalogue.map(offered);
         let (plugins, managed_personas, client_policy) = match offered {
             Some((plugins, personas, policy)) => (plugins, Some(personas), Some(policy)),
@@ -211,16 +209,19 @@ impl From<Pulled> for SyncPullResponse {
         Self {
             server_timestamp: watermark,
             has_more,
-            settings: of(Channel::Settings).upserted.only(),
-            templates: of(Channel::Templates),
-            personas: of(Channel::Personas),
-            providers: of(Channel::Providers),
-            sessions: Additions { added: sessions.upserted, deleted: sessions.deleted },
-            memories: of(Channel::Memories),
-            todos: of(Channel::Todos),
-            kanban_columns: of(Channel::KanbanColumns),
-            scheduled_jobs: of(Channel::ScheduledJobs),
-            research_sessions: of(Channel::ResearchSessions),
+            settings: changes.settings.upserted.only(),
+            templates: changes.templates,
+            personas: changes.personas,
+            providers: changes.providers,
+            sessions: Additions {
+                added: changes.sessions.upserted,
+                deleted: changes.sessions.deleted,
+            },
+            memories: changes.memories,
+            todos: changes.todos,
+            kanban_columns: changes.kanban_columns,
+            scheduled_jobs: changes.scheduled_jobs,
+            research_sessions: changes.research_sessions,
             plugins: PluginChanges { upserted: plugins, deleted: Vec::new() },
             managed_personas,
             client_policy,
@@ -232,19 +233,47 @@ impl From<Pulled> for SyncPullResponse {
 
 /// Changes by channel.
 #[derive(Default)]
-struct ChangesByChannel(HashMap<Channel, Changes>);
+struct ChangesByChannel {
+    settings: Changes,
+    templates: Changes,
+    personas: Changes,
+    providers: Changes,
+    sessions: Changes,
+    memories: Changes,
+    todos: Changes,
+    kanban_columns: Changes,
+    scheduled_jobs: Changes,
+    research_sessions: Changes,
+}
 
 impl ChangesByChannel {
     fn from_rows(rows: Vec<Row>) -> Self {
         let mut sorted = Self::default();
         for Row { key, body, .. } in rows {
-            let changes = sorted.0.entry(key.channel).or_default();
+            let Some(changes) = sorted.of(key.channel) else { continue };
             match body {
                 Some(body) => changes.upserted.0.get_mut().push(body),
                 None => changes.deleted.push(key.id),
             }
         }
         sorted
+    }
+
+    /// Returns the changes of a channel; nothing for one that is not pulled.
+    fn of(&mut self, channel: Channel) -> Option<&mut Changes> {
+        Some(match channel {
+            Channel::Settings => &mut self.settings,
+            Channel::Templates => &mut self.templates,
+            Channel::Personas => &mut self.personas,
+            Channel::Providers => &mut self.providers,
+            Channel::Sessions => &mut self.sessions,
+            Channel::Memories => &mut self.memories,
+            Channel::Todos => &mut self.todos,
+            Channel::KanbanColumns => &mut self.kanban_columns,
+            Channel::ScheduledJobs => &mut self.scheduled_jobs,
+            Channel::ResearchSessions => &mut self.research_sessions,
+            Channel::PluginPreferences => return None,
+        })
     }
 }
 

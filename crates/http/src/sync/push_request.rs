@@ -2,7 +2,7 @@
 //! keys, channels as objects or as bare lists.
 
 use pia_kernel::{Timestamp, utf16_len};
-use pia_sync::{Channel, ItemKey, Push, ReceivedItem};
+use pia_sync::{Channel, ItemId, ItemKey, Push, ReceivedItem};
 use pia_web::{ApiError, FieldError, format_json_error};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -129,7 +129,7 @@ impl PushParser {
             Value::Array(items) if !channel.is_single() => {
                 self.items(channel, items, name, push);
             }
-            Value::Object(parts) if channel != Channel::PluginPreferences => {
+            Value::Object(parts) if channel.rules().item_id == ItemId::Own => {
                 let mut parts = normalize_keys(parts, &PARTS);
                 // Both, so that no generation's way of saying it is lost.
                 for part in ["upserted", "added"] {

@@ -194,7 +194,7 @@ pub(crate) async fn debug_state(
         Ok::<_, pia_sync::SupportError>((status, items, chats))
     };
     let (status, items, chats) = api.run(look).await?;
-    let could_be = items.iter().filter(|it| it.key.channel.may_be_encrypted());
+    let could_be = items.iter().filter(|it| it.key.channel.rules().may_be_encrypted);
     let plain = could_be.filter(|it| !it.encrypted && it.deleted_at.is_none()).count()
         + chats.iter().filter(|it| !it.encrypted && it.deleted_at.is_none()).count();
     let items = items.into_iter().map(Into::into).collect();

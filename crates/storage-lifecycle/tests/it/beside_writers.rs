@@ -65,7 +65,7 @@ async fn write(db: &Database, user: UserId, writer: u128) -> u32 {
         match (stored, pushed) {
             (ChatWritten::Gone, Applied::Gone) => return written,
             (_, Applied::Gone) => {}
-            (ChatWritten::Created { .. }, Applied::Done { .. } | Applied::OverQuota { .. }) => {
+            (ChatWritten::Created { .. }, Applied::Done { .. } | Applied::OverQuota(_)) => {
                 written += 2;
             }
             other => panic!("{other:?}"),

@@ -7,7 +7,8 @@ use pia_kernel::StorageUse;
 use pia_storage::Database;
 use pia_storage_sync::SqlSyncAdminStore;
 use pia_sync::{
-    Applied, Changes, Channel, Item, ItemLimits, MAX_CHANGES_PER_PUSH, PushSettings, SyncAdminStore,
+    Applied, Changes, Channel, Item, ItemLimits, MAX_CHANGES_PER_PUSH, PushSettings, QuotaExceeded,
+    SyncAdminStore,
 };
 
 use crate::person::{Person, START, at, changes, done, item, key, todo};
@@ -133,7 +134,7 @@ async fn beyond_a_limit_nothing_of_a_push_is_kept(db: Database) {
         .apply(changes(10, vec![item(Channel::Memories, 9, 5), todo(2, 5), todo(3, 5)]))
         .await;
 
-    let told = Applied::OverQuota { channel: Channel::Todos, limit: 2, current: 1 };
+    let told = Applied::OverQuota(QuotaExceeded { channel: Channel::Todos, limit: 2, current: 1 });
     assert_eq!(refused, told);
     assert_eq!(person.since(START).await.len(), 1);
     person.push(20, vec![todo(2, 5)]).await;
@@ -150,7 +151,7 @@ async fn who_has_too_many_may_still_change_and_delete_them(db: Database) {
     person.delete(12, vec![todo(3, 1).key]).await;
 
     let refused = person.apply(changes(13, vec![todo(8, 1)])).await;
-    assert!(matches!(refused, Applied::OverQuota { current: 4, .. }), "{refused:?}");
+    assert!(matches!(refused, Applied::OverQuota(QuotaExceeded { current: 4, .. })), "{refused:?}");
 }
 
 async fn concurrent_pushes_do_not_pass_a_limit(db: Database) {

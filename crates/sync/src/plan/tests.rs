@@ -57,8 +57,17 @@ impl Case {
     fn plan(self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<ItemKey>) -> PushPlan {
         let kept = self.kept.into_iter().map(|it| (self.key, it)).collect();
         let Self { seen, strategy, device, .. } = self;
-        PushPlanner { kept: &kept, seen_up_to: seen, device, deleted_at: at(50), strategy }
-            .plan(items, deletes)
+        let fenced = FencedIds::default();
+        let planner = PushPlanner {
+            kept: &kept,
+            seen_up_to: seen,
+            device,
+            deleted_at: at(50),
+            strategy,
+            fenced: &fenced,
+            lost_its_key: false,
+        };
+        planner.plan(items, deletes)
     }
 
     /// Plans the push of one item that was changed at this second.

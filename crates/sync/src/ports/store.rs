@@ -5,11 +5,11 @@ use bytes::Bytes;
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 use uuid::Uuid;
 
-use crate::channel::Channel;
 use crate::conflict::Conflict;
 use crate::item::{Item, ItemKey};
 use crate::ports::Catalogue;
 use crate::push::PushSettings;
+use crate::quotas::QuotaExceeded;
 
 /// Changes of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,14 +45,7 @@ pub enum Applied {
     /// The account takes only what is end-to-end encrypted.
     EncryptedOnly,
     /// There would be too many of one kind.
-    OverQuota {
-        /// Of which kind.
-        channel: Channel,
-        /// Maximum number.
-        limit: u32,
-        /// Current number.
-        current: u32,
-    },
+    OverQuota(QuotaExceeded),
     /// There would be more bytes than may be stored.
     OutOfStorage(StorageUse),
     /// There is no such account.

@@ -110,9 +110,12 @@ async fn what_the_store_refuses_is_told() {
     let told = async |applied| {
         pushing(refusing(applied)).push(UserId::generate(), Push::default()).await.unwrap_err()
     };
-    let over = Applied::OverQuota { channel: Channel::Todos, limit: 5, current: 4 };
+    let over = Applied::OverQuota(QuotaExceeded { channel: Channel::Todos, limit: 5, current: 4 });
 
     assert!(matches!(told(Applied::EncryptedOnly).await, PushError::E2eeRequired));
     assert!(matches!(told(Applied::Gone).await, PushError::Gone));
-    assert!(matches!(told(over).await, PushError::OverQuota { limit: 5, current: 4, .. }));
+    assert!(matches!(
+        told(over).await,
+        PushError::OverQuota(QuotaExceeded { limit: 5, current: 4, .. })
+    ));
 }
