@@ -8,23 +8,36 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::export_section::{ExportSection, single_page};
 use crate::sections::to_json;
 
-pub(crate) const ACCOUNT: &[&str] = &[
-    "id",
-    "email",
-    "display_name",
-    "provider",
-    "customer_type",
-    "company_name",
-    "created_at",
-    "deactivated_at",
-    "role",
-    "group_id",
-    "email_verified_at",
-];
+pub(crate) const ACCOUNT: ExportSection = ExportSection {
+    name: "account",
+    columns: &[
+        "id",
+        "email",
+        "display_name",
+        "provider",
+        "customer_type",
+        "company_name",
+        "created_at",
+        "deactivated_at",
+        "role",
+        "group_id",
+        "email_verified_at",
+    ],
+    read: |data, user, _| {
+        Box::pin(async move { Ok(single_page(account_of(&data.db, user).await?)) })
+    },
+};
 
-pub(crate) const SECOND_FACTOR: &[&str] = &["begun_at", "enabled_at"];
+pub(crate) const SECOND_FACTOR: ExportSection = ExportSection {
+    name: "secondFactor",
+    columns: &["begun_at", "enabled_at"],
+    read: |data, user, _| {
+        Box::pin(async move { Ok(single_page(second_factor_of(&data.db, user).await?)) })
+    },
+};
 
 #[derive(Queryable, Selectable, Serialize)]
 #[diesel(table_name = accounts)]
@@ -44,7 +57,7 @@ struct AccountRow {
 }
 
 /// The account, with its group by name.
-pub(crate) async fn account_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
+async fn account_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
     let account = accounts::table.find(DbUid(user.0));
     let row: Option<AccountRow> = on_conn!(db.reader(), |conn| {
         account.select(AccountRow::as_select()).first(conn).await.optional()?
@@ -61,7 +74,7 @@ pub(crate) async fn account_of(db: &Database, user: UserId) -> Result<Vec<Value>
 }
 
 /// Exports the state of the second factor; nothing if there never was one.
-pub(crate) async fn second_factor_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
+async fn second_factor_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
     let user = DbUid(user.0);
     let factor = totp_factors::table.find(user);
     let factor = factor.select((totp_factors::begun_at, totp_factors::enabled_at));

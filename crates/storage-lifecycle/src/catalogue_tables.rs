@@ -10,7 +10,7 @@ const fn catalogue_table(
     InventoryTable {
         name,
         fate: ErasurePolicy::Nobodys("what the operator gives people"),
-        exported: &[],
+        export: None,
         left_out,
     }
 }
@@ -20,7 +20,7 @@ pub(crate) const USER_GROUPS: InventoryTable = InventoryTable {
     fate: ErasurePolicy::Nobodys(
         "the groups of the server; which one is yours is told with the account",
     ),
-    exported: &[],
+    export: None,
     left_out: &[
         ("id", OURS),
         ("name", OURS),

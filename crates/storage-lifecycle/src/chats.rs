@@ -10,8 +10,22 @@ use pia_storage::schema::chats;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;
 
-pub(crate) const CHATS: &[&str] =
-    &["id", "created_at", "updated_at", "accessed_at", "deleted_at", "encrypted", "size", "body"];
+use crate::export_section::ExportSection;
+
+pub(crate) const CHATS: ExportSection = ExportSection {
+    name: "chats",
+    columns: &[
+        "id",
+        "created_at",
+        "updated_at",
+        "accessed_at",
+        "deleted_at",
+        "encrypted",
+        "size",
+        "body",
+    ],
+    read: |data, user, after| Box::pin(chats_of(&data.db, &data.sealer, user, after)),
+};
 
 /// Maximum number of chats per page of the export, and of their bytes.
 const PAGE: usize = 50;
@@ -35,7 +49,7 @@ struct ChatRow {
 type Bodies = HashMap<DbUid, Vec<u8>>;
 
 /// Chats with their documents, newest first; of deleted ones what is left.
-pub(crate) async fn chats_of(
+async fn chats_of(
     db: &Database,
     sealer: &Sealer,
     user: UserId,

@@ -13,42 +13,53 @@ use pia_storage::schema::accounts;
 use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx};
 use serde_json::{Value, json};
 
-use crate::account::{account_of, second_factor_of};
+use crate::account::{ACCOUNT, SECOND_FACTOR};
 use crate::audit_log::SqlAuditLog;
-use crate::chats::chats_of;
+use crate::chats::CHATS;
+use crate::export_section::{ExportSection, cursor_page};
 use crate::inventory;
 use crate::sections::{
-    ExportedRow, PAGE, ai_usage_of, api_keys_of, app_passwords_of, devices_of, invitations_of,
-    login_history_of, mails_of, passkeys_of, provider_identities_of, sessions_of, sync_events_of,
+    AI_USAGE, API_KEYS, APP_PASSWORDS, DEVICES, ExportedRow, INVITATIONS, LOGIN_HISTORY, MAILS,
+    PAGE, PASSKEYS, PROVIDER_IDENTITIES, SESSIONS, SYNC_EVENTS,
 };
-use crate::synced::{items_of, ledger_of};
+use crate::synced::{LEDGER, SYNC_ITEMS};
 
-/// The kinds of data, in the order in which they are told.
-const SECTIONS: &[&str] = &[
-    "account",
-    "secondFactor",
-    "passkeys",
-    "appPasswords",
-    "apiKeys",
-    "devices",
-    "providerIdentities",
-    "sessions",
-    "loginHistory",
-    "invitations",
-    "mails",
-    "aiUsage",
-    "sync",
-    "syncItems",
-    "syncEvents",
-    "chats",
-    "audit",
+/// The sections, in the order in which they are told.
+const SECTIONS: [ExportSection; 17] = [
+    ACCOUNT,
+    SECOND_FACTOR,
+    PASSKEYS,
+    APP_PASSWORDS,
+    API_KEYS,
+    DEVICES,
+    PROVIDER_IDENTITIES,
+    SESSIONS,
+    LOGIN_HISTORY,
+    INVITATIONS,
+    MAILS,
+    AI_USAGE,
+    LEDGER,
+    SYNC_ITEMS,
+    SYNC_EVENTS,
+    CHATS,
+    AUDIT_ENTRIES,
 ];
+
+pub(crate) const AUDIT_ENTRIES: ExportSection = ExportSection {
+    name: "audit",
+    columns: &["id", "at", "action", "object", "request"],
+    read: |data, user, after| Box::pin(data.audit(user, after)),
+};
+
+/// The sides of the entries, which are told with them.
+pub(crate) const AUDIT_IDENTITIES: ExportSection =
+    ExportSection { columns: &["part", "sealed"], ..AUDIT_ENTRIES };
 
 /// All that is kept of a person, in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlPersonalData {
-    db: Database,
-    sealer: Sealer,
+    pub(crate) db: Database,
+    pub(crate) sealer: Sealer,
     audit: SqlAuditLog,
 }
 
@@ -56,32 +67,6 @@ impl SqlPersonalData {
     /// Reads the data in `db`, some of it sealed.
     pub fn new(db: Database, sealer: Sealer) -> Self {
         Self { audit: SqlAuditLog::new(db.clone()), db, sealer }
-    }
-
-    async fn rows(
-        &self,
-        user: UserId,
-        section: &'static str,
-        after: Option<Cursor>,
-    ) -> Result<ExportPage, DbError> {
-        let (db, place) = (&self.db, after.unwrap_or_else(Cursor::top));
-        Ok(match section {
-            "account" => single_page(account_of(db, user).await?),
-            "secondFactor" => single_page(second_factor_of(db, user).await?),
-            "passkeys" => cursor_page(passkeys_of(db, user, place).await?),
-            "appPasswords" => cursor_page(app_passwords_of(db, user, place).await?),
-            "apiKeys" => cursor_page(api_keys_of(db, user, place).await?),
-            "devices" => cursor_page(devices_of(db, user, place).await?),
-            "providerIdentities" => single_page(provider_identities_of(db, user).await?),
-            "sessions" => cursor_page(sessions_of(db, user, place).await?),
-            "loginHistory" => cursor_page(login_history_of(db, user, place).await?),
-            "invitations" => cursor_page(invitations_of(db, user, place).await?),
-            "mails" => cursor_page(mails_of(db, user, place).await?),
-            "sync" => single_page(ledger_of(db, user).await?),
-            "syncEvents" => cursor_page(sync_events_of(db, user, place).await?),
-            "aiUsage" => cursor_page(ai_usage_of(db, user, place).await?),
-            _ => return Err(DbError::Unreadable("a section")),
-        })
     }
 
     /// The entries that a user is in, in which nobody else is named.
@@ -96,7 +81,8 @@ impl SqlPersonalData {
 impl PersonalData for SqlPersonalData {
     fn inventory(&self) -> Inventory {
         let left_out = inventory::left_out().map(|(what, why)| LeftOut { what, why });
-        Inventory { sections: SECTIONS.to_vec(), left_out: left_out.collect() }
+        let sections = SECTIONS.iter().map(|it| it.name).collect();
+        Inventory { sections, left_out: left_out.collect() }
     }
 
     async fn begin_export(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable> {
@@ -116,12 +102,9 @@ impl PersonalData for SqlPersonalData {
         section: &'static str,
         after: Option<Cursor>,
     ) -> Result<ExportPage, Unavailable> {
-        match section {
-            "audit" => self.audit(user, after).await,
-            "syncItems" => items_of(&self.db, &self.sealer, user, after).await,
-            "chats" => chats_of(&self.db, &self.sealer, user, after).await,
-            _ => Ok(self.rows(user, section, after).await?),
-        }
+        let section = SECTIONS.iter().find(|it| it.name == section);
+        let section = section.ok_or(DbError::Unreadable("a section"))?;
+        (section.read)(self, user, after).await
     }
 }
 
@@ -148,29 +131,5 @@ fn side(user: UserId, side: AuditSide) -> Value {
             json!({ "id": known, "address": address, "agent": agent })
         }
         AuditSide::Known(_) | AuditSide::Forgotten | AuditSide::Nobody => Value::Null,
-    }
-}
-
-fn single_page(rows: Vec<Value>) -> ExportPage {
-    ExportPage { rows: rows.into_iter().map(to_line).collect(), next: None }
-}
-
-/// A page that is full is followed by another, which may be empty.
-fn cursor_page(rows: Vec<ExportedRow>) -> ExportPage {
-    let full = i64::try_from(rows.len()).is_ok_and(|it| it >= PAGE);
-    let next = rows.last().filter(|_| full).map(|it| it.0);
-    ExportPage { rows: rows.into_iter().map(|it| to_line(it.1)).collect(), next }
-}
-
-/// A row as text. What is not there is not told as `null`.
-fn to_line(mut row: Value) -> String {
-    strip(&mut row);
-    row.to_string()
-}
-
-fn strip(value: &mut Value) {
-    if let Some(fields) = value.as_object_mut() {
-        fields.retain(|_, it| !it.is_null());
-        fields.values_mut().for_each(strip);
     }
 }

@@ -4,6 +4,8 @@
 use crate::account::{ACCOUNT, SECOND_FACTOR};
 use crate::catalogue_tables;
 use crate::chats::CHATS;
+use crate::export::{AUDIT_ENTRIES, AUDIT_IDENTITIES};
+use crate::export_section::ExportSection;
 use crate::sections::{
     AI_USAGE, API_KEYS, APP_PASSWORDS, DEVICES, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS,
     PROVIDER_IDENTITIES, SESSIONS, SYNC_EVENTS,
@@ -17,8 +19,8 @@ pub struct InventoryTable {
     pub name: &'static str,
     /// Treatment of a person's rows when the account is erased.
     pub fate: ErasurePolicy,
-    /// The columns that people are told of their rows.
-    pub exported: &'static [&'static str],
+    /// Section of the export that tells people of their rows.
+    pub export: Option<ExportSection>,
     /// The columns that they are not told, each with the reason.
     pub left_out: &'static [(&'static str, &'static str)],
 }
@@ -32,6 +34,13 @@ pub enum ErasurePolicy {
     StaysAsNobodys(&'static str),
     /// There are none: no row is a person's, for this reason.
     Nobodys(&'static str),
+}
+
+impl InventoryTable {
+    /// Returns the columns that people are told of their rows.
+    pub fn exported(&self) -> &'static [&'static str] {
+        self.export.map_or(&[], |it| it.columns)
+    }
 }
 
 const SAME: &str = "says nothing that is not told elsewhere";
@@ -50,43 +59,43 @@ pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "accounts",
         fate: ErasurePolicy::Goes,
-        exported: ACCOUNT,
+        export: Some(ACCOUNT),
         left_out: &[("email_folded", SAME), ("password_hash", SECRET), ("credentials_epoch", OURS)],
     },
     InventoryTable {
         name: "sessions",
         fate: ErasurePolicy::Goes,
-        exported: SESSIONS,
+        export: Some(SESSIONS),
         left_out: &[("user_id", YOU)],
     },
     InventoryTable {
         name: "refresh_tokens",
         fate: ErasurePolicy::Goes,
-        exported: &[],
+        export: None,
         left_out: &[("hash", RECOGNISES), ("session_id", SAME), ("spent_at", OURS)],
     },
     InventoryTable {
         name: "sign_ins",
         fate: ErasurePolicy::Goes,
-        exported: LOGIN_HISTORY,
+        export: Some(LOGIN_HISTORY),
         left_out: &[("user_id", YOU)],
     },
     InventoryTable {
         name: "totp_factors",
         fate: ErasurePolicy::Goes,
-        exported: SECOND_FACTOR,
+        export: Some(SECOND_FACTOR),
         left_out: &[("user_id", YOU), ("secret", SECRET), ("last_step", OURS)],
     },
     InventoryTable {
         name: "recovery_codes",
         fate: ErasurePolicy::Goes,
-        exported: &[],
+        export: None,
         left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
     },
     InventoryTable {
         name: "passkeys",
         fate: ErasurePolicy::Goes,
-        exported: PASSKEYS,
+        export: Some(PASSKEYS),
         left_out: &[
             ("user_id", YOU),
             ("credential_id", RECOGNISES),
@@ -97,25 +106,25 @@ pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "app_passwords",
         fate: ErasurePolicy::Goes,
-        exported: APP_PASSWORDS,
+        export: Some(APP_PASSWORDS),
         left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
     },
     InventoryTable {
         name: "api_keys",
         fate: ErasurePolicy::Goes,
-        exported: API_KEYS,
+        export: Some(API_KEYS),
         left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
     },
     InventoryTable {
         name: "provider_identities",
         fate: ErasurePolicy::Goes,
-        exported: PROVIDER_IDENTITIES,
+        export: Some(PROVIDER_IDENTITIES),
         left_out: &[("user_id", YOU)],
     },
     InventoryTable {
         name: "devices",
         fate: ErasurePolicy::Goes,
-        exported: DEVICES,
+        export: Some(DEVICES),
         left_out: &[
             ("user_id", YOU),
             ("onboarding", SHORT_LIVED),
@@ -132,7 +141,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "recovery_keys",
         fate: ErasurePolicy::Goes,
-        exported: &[],
+        export: None,
         left_out: &[
             ("user_id", YOU),
             ("ciphertext", WRAPPED),
@@ -149,13 +158,13 @@ pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "invitations",
         fate: ErasurePolicy::Goes,
-        exported: INVITATIONS,
+        export: Some(INVITATIONS),
         left_out: &[("hash", RECOGNISES), ("invited_by", YOU)],
     },
     InventoryTable {
         name: "mails",
         fate: ErasurePolicy::Goes,
-        exported: MAILS,
+        export: Some(MAILS),
         left_out: &[
             ("user_id", YOU),
             ("sealed", "is on its way to you, and may hold links that open your account"),
@@ -167,13 +176,13 @@ pub const INVENTORY: &[InventoryTable] = &[
         fate: ErasurePolicy::StaysAsNobodys(
             "an entry keeps no more than salted commitments to who was on its sides",
         ),
-        exported: &["id", "at", "action", "object", "request"],
+        export: Some(AUDIT_ENTRIES),
         left_out: &[("actor_commitment", OURS), ("subject_commitment", OURS)],
     },
     InventoryTable {
         name: "audit_identities",
         fate: ErasurePolicy::Goes,
-        exported: &["part", "sealed"],
+        export: Some(AUDIT_IDENTITIES),
         left_out: &[("entry_id", SAME), ("user_id", YOU)],
     },
     InventoryTable {
@@ -181,7 +190,7 @@ pub const INVENTORY: &[InventoryTable] = &[
         fate: ErasurePolicy::StaysAsNobodys(
             "what was used stays in the operator's sums, under a pseudonym that nobody knows",
         ),
-        exported: AI_USAGE,
+        export: Some(AI_USAGE),
         left_out: &[
             ("user_id", YOU),
             ("input_rate", PRICES),
@@ -194,7 +203,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "credit_windows",
         fate: ErasurePolicy::Goes,
-        exported: &[],
+        export: None,
         left_out: &[
             ("key", SAME),
             ("kind", SUMS),
@@ -212,7 +221,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "credit_reservations",
         fate: ErasurePolicy::Goes,
-        exported: &[],
+        export: None,
         left_out: &[
             ("id", SHORT_LIVED),
             ("window_key", SHORT_LIVED),
@@ -224,25 +233,25 @@ pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "credit_instances",
         fate: ErasurePolicy::Nobodys("which processes of the server are running"),
-        exported: &[],
+        export: None,
         left_out: &[("id", OURS), ("alive_until", OURS)],
     },
     InventoryTable {
         name: "chats",
         fate: ErasurePolicy::Goes,
-        exported: CHATS,
+        export: Some(CHATS),
         left_out: &[("user_id", YOU), ("stamp", OURS)],
     },
     InventoryTable {
         name: "person_salts",
         fate: ErasurePolicy::Goes,
-        exported: &[],
+        export: None,
         left_out: &[("user_id", YOU), ("salt", KEY)],
     },
     InventoryTable {
         name: "factor_challenges",
         fate: ErasurePolicy::Goes,
-        exported: &[],
+        export: None,
         left_out: &[
             ("hash", RECOGNISES),
             ("user_id", YOU),
@@ -253,7 +262,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "mailed_tokens",
         fate: ErasurePolicy::Goes,
-        exported: &[],
+        export: None,
         left_out: &[
             ("hash", RECOGNISES),
             ("user_id", YOU),
@@ -264,7 +273,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "passkey_challenges",
         fate: ErasurePolicy::Goes,
-        exported: &[],
+        export: None,
         left_out: &[
             ("hash", RECOGNISES),
             ("user_id", YOU),
@@ -275,7 +284,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "sign_in_codes",
         fate: ErasurePolicy::Goes,
-        exported: &[],
+        export: None,
         left_out: &[
             ("hash", RECOGNISES),
             ("user_id", YOU),
@@ -288,13 +297,13 @@ pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "attempts",
         fate: ErasurePolicy::Goes,
-        exported: &[],
+        export: None,
         left_out: &[("who", SHORT_LIVED), ("tat_micros", SHORT_LIVED)],
     },
     InventoryTable {
         name: "guesses",
         fate: ErasurePolicy::Goes,
-        exported: &[],
+        export: None,
         left_out: &[
             ("who", SHORT_LIVED),
             ("failures", SHORT_LIVED),
@@ -305,7 +314,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "provider_flows",
         fate: ErasurePolicy::Nobodys("nobody has signed in yet: it is gone within minutes"),
-        exported: &[],
+        export: None,
         left_out: &[
             ("hash", SHORT_LIVED),
             ("browser", SHORT_LIVED),
@@ -318,31 +327,31 @@ pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "ledgers",
         fate: ErasurePolicy::Goes,
-        exported: LEDGER,
+        export: Some(LEDGER),
         left_out: &[("user_id", YOU), ("epoch", OURS)],
     },
     InventoryTable {
         name: "sync_items",
         fate: ErasurePolicy::Goes,
-        exported: SYNC_ITEMS,
+        export: Some(SYNC_ITEMS),
         left_out: &[("user_id", YOU), ("digest", RECOGNISES), ("beaten", RECOGNISES)],
     },
     InventoryTable {
         name: "sync_events",
         fate: ErasurePolicy::Goes,
-        exported: SYNC_EVENTS,
+        export: Some(SYNC_EVENTS),
         left_out: &[("user_id", YOU)],
     },
     InventoryTable {
         name: "catalogue",
         fate: ErasurePolicy::Nobodys("how often the operator changed what people are given"),
-        exported: &[],
+        export: None,
         left_out: &[("id", OURS), ("version", OURS)],
     },
     InventoryTable {
         name: "silences",
         fate: ErasurePolicy::Nobodys("when nobody was given anything"),
-        exported: &[],
+        export: None,
         left_out: &[("began_at", OURS), ("ended_at", OURS)],
     },
     catalogue_tables::PLUGINS,
@@ -354,13 +363,13 @@ pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "locks",
         fate: ErasurePolicy::Nobodys("who is served first"),
-        exported: &[],
+        export: None,
         left_out: &[("name", OURS), ("turn", OURS)],
     },
     InventoryTable {
         name: "master_key",
         fate: ErasurePolicy::Nobodys("which key the server seals with"),
-        exported: &[],
+        export: None,
         left_out: &[("id", OURS), ("key_id", OURS)],
     },
 ];

@@ -9,6 +9,7 @@ mod account;
 mod catalogue_tables;
 mod chats;
 mod export;
+mod export_section;
 mod forgetting;
 mod synced;
 
@@ -19,4 +20,5 @@ mod pseudonym;
 pub use audit_log::SqlAuditLog;
 pub use erase::SqlEraser;
 pub use export::SqlPersonalData;
+pub use export_section::ExportSection;
 pub use inventory::{ErasurePolicy, INVENTORY, InventoryTable};

@@ -11,6 +11,8 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::export_section::{ExportSection, cursor_page, single_page};
+
 /// A row as it is told, and its place among the others.
 pub(crate) type ExportedRow = (Cursor, Value);
 
@@ -22,21 +24,29 @@ pub(crate) fn to_json(row: impl Serialize) -> Value {
     serde_json::to_value(row).unwrap_or_default()
 }
 
-/// Makes, of the columns of a table that its owners are told, the list of their
-/// names and the function that reads a page of them, newest first.
+/// Declares a section of a table's columns, whose pages are newest first.
 macro_rules! section {
     (
-        $columns:ident, $page:ident: $table:ident of $owner:ident by $at:ident,
+        $section:ident $name:literal, $page:ident: $table:ident of $owner:ident by $at:ident,
         $row:ident { $($column:ident: $type:ty),* $(,)? }
     ) => {
-        pub(crate) const $columns: &[&str] = &[$(stringify!($column)),*];
+        pub(crate) const $section: ExportSection = ExportSection {
+            name: $name,
+            columns: &[$(stringify!($column)),*],
+            read: |data, user, after| {
+                Box::pin(async move {
+                    let after = after.unwrap_or_else(Cursor::top);
+                    Ok(cursor_page($page(&data.db, user, after).await?))
+                })
+            },
+        };
 
         #[derive(Queryable, Selectable, Serialize)]
         #[diesel(table_name = $table)]
         #[serde(rename_all = "camelCase")]
         struct $row { $($column: $type),* }
 
-        pub(crate) async fn $page(
+        async fn $page(
             db: &Database,
             user: UserId,
             after: Cursor,
@@ -57,7 +67,7 @@ macro_rules! section {
 }
 
 section! {
-    SESSIONS, sessions_of: sessions of user_id by began_at,
+    SESSIONS "sessions", sessions_of: sessions of user_id by began_at,
     SessionRow {
         id: DbUid,
         began_at: DbInstant,
@@ -75,7 +85,7 @@ section! {
 }
 
 section! {
-    LOGIN_HISTORY, login_history_of: sign_ins of user_id by at,
+    LOGIN_HISTORY "loginHistory", login_history_of: sign_ins of user_id by at,
     SignInRow {
         id: DbUid,
         at: DbInstant,
@@ -92,7 +102,7 @@ section! {
 }
 
 section! {
-    PASSKEYS, passkeys_of: passkeys of user_id by created_at,
+    PASSKEYS "passkeys", passkeys_of: passkeys of user_id by created_at,
     PasskeyRow {
         id: DbUid,
         name: String,
@@ -103,12 +113,12 @@ section! {
 }
 
 section! {
-    APP_PASSWORDS, app_passwords_of: app_passwords of user_id by created_at,
+    APP_PASSWORDS "appPasswords", app_passwords_of: app_passwords of user_id by created_at,
     AppPasswordRow { id: DbUid, name: String, created_at: DbInstant, used_at: Option<DbInstant> }
 }
 
 section! {
-    API_KEYS, api_keys_of: api_keys of user_id by created_at,
+    API_KEYS "apiKeys", api_keys_of: api_keys of user_id by created_at,
     ApiKeyRow {
         id: DbUid,
         name: String,
@@ -121,7 +131,7 @@ section! {
 }
 
 section! {
-    DEVICES, devices_of: devices of user_id by created_at,
+    DEVICES "devices", devices_of: devices of user_id by created_at,
     DeviceRow {
         id: DbUid,
         device_id: String,
@@ -139,7 +149,7 @@ section! {
 }
 
 section! {
-    INVITATIONS, invitations_of: invitations of invited_by by created_at,
+    INVITATIONS "invitations", invitations_of: invitations of invited_by by created_at,
     InvitationRow {
         id: DbUid,
         email_folded: Option<String>,
@@ -151,7 +161,7 @@ section! {
 }
 
 section! {
-    MAILS, mails_of: mails of user_id by queued_at,
+    MAILS "mails", mails_of: mails of user_id by queued_at,
     MailRow {
         id: DbUid,
         letter: String,
@@ -164,7 +174,7 @@ section! {
 }
 
 section! {
-    SYNC_EVENTS, sync_events_of: sync_events of user_id by at,
+    SYNC_EVENTS "syncEvents", sync_events_of: sync_events of user_id by at,
     SyncEventRow {
         id: DbUid,
         at: DbInstant,
@@ -178,7 +188,7 @@ section! {
 }
 
 section! {
-    AI_USAGE, ai_usage_of: ai_usage of user_id by at,
+    AI_USAGE "aiUsage", ai_usage_of: ai_usage of user_id by at,
     UsageRow {
         id: DbUid,
         at: DbInstant,
@@ -198,7 +208,13 @@ section! {
     }
 }
 
-pub(crate) const PROVIDER_IDENTITIES: &[&str] = &["provider", "issuer", "subject", "created_at"];
+pub(crate) const PROVIDER_IDENTITIES: ExportSection = ExportSection {
+    name: "providerIdentities",
+    columns: &["provider", "issuer", "subject", "created_at"],
+    read: |data, user, _| {
+        Box::pin(async move { Ok(single_page(provider_identities_of(&data.db, user).await?)) })
+    },
+};
 
 #[derive(Queryable, Selectable, Serialize)]
 #[diesel(table_name = provider_identities)]
@@ -211,10 +227,7 @@ struct ProviderIdentityRow {
 }
 
 /// All at once: nobody has more than a few.
-pub(crate) async fn provider_identities_of(
-    db: &Database,
-    user: UserId,
-) -> Result<Vec<Value>, DbError> {
+async fn provider_identities_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
     use provider_identities::{created_at, user_id};
     let all = provider_identities::table.filter(user_id.eq(DbUid(user.0)));
     let all = all.order(created_at.desc()).limit(PAGE);

@@ -9,22 +9,32 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::export_section::{ExportSection, single_page};
 use crate::sections::to_json;
 
-pub(crate) const LEDGER: &[&str] =
-    &["version", "last_stamp", "encrypted_at", "umk_version", "reset_at", "stored_bytes"];
+pub(crate) const LEDGER: ExportSection = ExportSection {
+    name: "sync",
+    columns: &["version", "last_stamp", "encrypted_at", "umk_version", "reset_at", "stored_bytes"],
+    read: |data, user, _| {
+        Box::pin(async move { Ok(single_page(ledger_of(&data.db, user).await?)) })
+    },
+};
 
-pub(crate) const SYNC_ITEMS: &[&str] = &[
-    "channel",
-    "id",
-    "stamp",
-    "changed_at",
-    "deleted_at",
-    "encrypted",
-    "device_id",
-    "size",
-    "body",
-];
+pub(crate) const SYNC_ITEMS: ExportSection = ExportSection {
+    name: "syncItems",
+    columns: &[
+        "channel",
+        "id",
+        "stamp",
+        "changed_at",
+        "deleted_at",
+        "encrypted",
+        "device_id",
+        "size",
+        "body",
+    ],
+    read: |data, user, after| Box::pin(items_of(&data.db, &data.sealer, user, after)),
+};
 
 /// Number of items per page of the export, and their approximate bytes.
 const PAGE: usize = 20;
@@ -57,7 +67,7 @@ struct ItemRow {
 }
 
 /// Exports the summary of the person's data; nothing if they never pushed any.
-pub(crate) async fn ledger_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
+async fn ledger_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
     let ledger = ledgers::table.find(DbUid(user.0));
     let row: Option<LedgerRow> = on_conn!(db.reader(), |conn| {
         ledger.select(LedgerRow::as_select()).first(conn).await.optional()?
@@ -67,7 +77,7 @@ pub(crate) async fn ledger_of(db: &Database, user: UserId) -> Result<Vec<Value>,
 
 /// Items with what they say, as far as the server can read it, newest first:
 /// no two of a person's have one stamp.
-pub(crate) async fn items_of(
+async fn items_of(
     db: &Database,
     sealer: &Sealer,
     user: UserId,

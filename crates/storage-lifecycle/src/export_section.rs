@@ -1,0 +1,50 @@
+//! Sections of the export, and their pages.
+
+use futures_util::future::BoxFuture;
+use pia_kernel::{Cursor, ExportPage, Unavailable, UserId};
+use serde_json::Value;
+
+use crate::export::SqlPersonalData;
+use crate::sections::{ExportedRow, PAGE};
+
+/// Section of the export: what people are told of one table, or of several.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportSection {
+    /// Name of the section in the export.
+    pub name: &'static str,
+    /// Columns of the table that it tells.
+    pub columns: &'static [&'static str],
+    /// Reads the page of a person's rows behind a cursor.
+    pub(crate) read: ReadPage,
+}
+
+/// Reader of a section's pages.
+pub(crate) type ReadPage = for<'a> fn(
+    &'a SqlPersonalData,
+    UserId,
+    Option<Cursor>,
+) -> BoxFuture<'a, Result<ExportPage, Unavailable>>;
+
+pub(crate) fn single_page(rows: Vec<Value>) -> ExportPage {
+    ExportPage { rows: rows.into_iter().map(to_line).collect(), next: None }
+}
+
+/// A page that is full is followed by another, which may be empty.
+pub(crate) fn cursor_page(rows: Vec<ExportedRow>) -> ExportPage {
+    let full = i64::try_from(rows.len()).is_ok_and(|it| it >= PAGE);
+    let next = rows.last().filter(|_| full).map(|it| it.0);
+    ExportPage { rows: rows.into_iter().map(|it| to_line(it.1)).collect(), next }
+}
+
+/// A row as text. What is not there is not told as `null`.
+fn to_line(mut row: Value) -> String {
+    strip(&mut row);
+    row.to_string()
+}
+
+fn strip(value: &mut Value) {
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|_, it| !it.is_null());
+        fields.values_mut().for_each(strip);
+    }
+}
