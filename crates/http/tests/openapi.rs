@@ -4,19 +4,6 @@
 
 use serde_json::{Map, Value};
 
-/// Areas whose bodies each have an example.
-const PREFIXES_WITH_EXAMPLES: [&str; 9] = [
-    "/api/ai/",
-    "/api/auth/login",
-    "/api/auth/register",
-    "/api/conversations",
-    "/api/e2ee/",
-    "/api/sync/",
-    "/api/v1/chats",
-    "/auth/login/local",
-    "/auth/register",
-];
-
 fn document() -> Value {
     pia_http::document().unwrap()
 }
@@ -309,21 +296,15 @@ fn the_admin_plane_is_left_out() {
 }
 
 #[test]
-fn bodies_that_clients_depend_on_have_examples() {
+fn every_body_has_an_example() {
     let bodies = bodies(&document());
-    let shown = |name: &str| {
-        PREFIXES_WITH_EXAMPLES.iter().any(|it| name.split_once(' ').unwrap().1.starts_with(it))
-    };
-    let shown: Vec<_> = bodies.iter().filter(|(name, _)| shown(name)).collect();
 
-    let without = shown.iter().filter(|(_, body)| body["example"].is_null());
+    let without = bodies.iter().filter(|(_, body)| body["example"].is_null());
     let without: Vec<_> =
         without.map(|(name, body)| format!("{name}: {}", body["schema"])).collect();
 
-    assert_eq!(without, [""; 0]);
-    for area in PREFIXES_WITH_EXAMPLES {
-        assert!(shown.iter().any(|(name, _)| name.contains(area)), "{area}");
-    }
+    assert!(without.is_empty(), "without an example: {without:#?}");
+    assert!(bodies.len() > 100, "{}", bodies.len());
 }
 
 #[test]
