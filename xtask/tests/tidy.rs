@@ -119,7 +119,7 @@ fn every_letter_that_is_written_has_its_words() {
 }
 
 /// Texts that look like actions: names of files, and of fields.
-const LOOK_ALIKES: [&str; 4] =
+const NOT_ACTIONS: [&str; 4] =
     ["appsettings.json", "pia.db", "tool_choice.allowed_tools", "tool_choice.type"];
 
 #[test]
@@ -143,7 +143,7 @@ fn every_action_of_the_audit_log_is_explained() {
                 .flat_map(|line| line.split('"').skip(1).step_by(2).map(str::to_owned))
                 .collect::<Vec<_>>()
         })
-        .filter(|it| is_action(it) && !LOOK_ALIKES.contains(&it.as_str()))
+        .filter(|it| is_action(it) && !NOT_ACTIONS.contains(&it.as_str()))
         .collect();
     let handbook = text(&root().join("docs/AUDIT.md"));
     let told: BTreeSet<String> = handbook
