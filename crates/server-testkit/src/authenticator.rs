@@ -168,7 +168,7 @@ pub fn base64(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Decodes what [`base64`] encoded.
+/// Decodes what [`base64()`] encoded.
 pub fn unbase64(text: &Value) -> Vec<u8> {
     URL_SAFE_NO_PAD.decode(text.as_str().expect("a text")).expect("base64url")
 }
