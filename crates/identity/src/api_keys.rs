@@ -1,5 +1,9 @@
 //! API keys: what scripts call with in the place of a person.
 
+pub(crate) mod admin;
+pub(crate) mod authenticator;
+pub(crate) mod codes;
+
 use std::sync::Arc;
 
 use pia_kernel::{
@@ -7,15 +11,14 @@ use pia_kernel::{
     utf16_len,
 };
 
-use crate::access_tokens::SessionRef;
-use crate::account::ApiKeyRef;
-use crate::api_key_codes;
-use crate::caller_cache::CallerCache;
-use crate::factor_proofs::{FactorProofs, ProofError, ReauthProof, used_up};
+use crate::factors::proofs::{FactorProofs, ProofError, ReauthProof, used_up};
+use crate::factors::reauthentication::OwnerError;
+use crate::people::account::ApiKeyRef;
 use crate::ports::{
     ApiKeyEntry, ApiKeyStore, FactorState, KeyScope, NewApiKey, StoreAppPassword, VerifiedProof,
 };
-use crate::reauthentication::OwnerError;
+use crate::sessions::access_tokens::SessionRef;
+use crate::sessions::caller_cache::CallerCache;
 use crate::violation::Violation;
 
 /// Number of an account may have, those that have ended too.
@@ -109,7 +112,7 @@ impl ApiKeys {
         let account = account.ok_or(CreateApiKeyError::Gone)?;
         let factor = ports.factors.factor(claim.user).await?;
         let factor = factor.filter(|it| it.state == FactorState::On);
-        let key = api_key_codes::fresh()?;
+        let key = codes::fresh()?;
         let keep = |evidence| self.keep(claim, &entry, &key, evidence);
         match self.proofs.owner(claim, (&account, factor.as_ref()), proof, keep).await? {
             StoreAppPassword::Full => Err(CreateApiKeyError::Full { limit: MAX_API_KEYS }),
@@ -126,7 +129,7 @@ impl ApiKeys {
         evidence: VerifiedProof,
     ) -> Result<StoreAppPassword, ProofError> {
         // What was made a moment ago is one.
-        let hash = api_key_codes::hash(key.expose()).ok_or(ProofError::Wrong)?;
+        let hash = codes::hash(key.expose()).ok_or(ProofError::Wrong)?;
         let new = NewApiKey { entry: entry.clone(), by, hash };
         let effects = created(by.user, entry, evidence);
         match self.store.add(new, MAX_API_KEYS, evidence, effects).await? {

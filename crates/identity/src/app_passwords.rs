@@ -1,21 +1,22 @@
 //! App passwords: what programs sign in with that cannot ask for a second
 //! factor.
 
+pub(crate) mod codes;
+
 use std::sync::Arc;
 
 use pia_kernel::{
     AppPasswordId, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId, utf16_len,
 };
 
-use crate::access_tokens::SessionRef;
-use crate::app_password_codes;
-use crate::caller_cache::CallerCache;
-use crate::factor_proofs::{FactorProofs, ProofError, ReauthProof, used_up};
+use crate::factors::proofs::{FactorProofs, ProofError, ReauthProof, used_up};
+use crate::factors::reauthentication::OwnerError;
 use crate::ports::{
     AppPasswordEntry, AppPasswordStore, FactorState, NewAppPassword, StoreAppPassword,
     VerifiedProof,
 };
-use crate::reauthentication::OwnerError;
+use crate::sessions::access_tokens::SessionRef;
+use crate::sessions::caller_cache::CallerCache;
 use crate::violation::Violation;
 
 /// Number of an account may have.
@@ -98,7 +99,7 @@ impl AppPasswords {
         let account = account.ok_or(CreateAppPasswordError::Gone)?;
         let factor = ports.factors.factor(claim.user).await?;
         let factor = factor.filter(|it| it.state == FactorState::On);
-        let password = app_password_codes::fresh()?;
+        let password = codes::fresh()?;
         let entry = AppPasswordEntry {
             id: AppPasswordId::generate(),
             name,
@@ -125,7 +126,7 @@ impl AppPasswords {
         evidence: VerifiedProof,
     ) -> Result<StoreAppPassword, ProofError> {
         // What was made a moment ago is one.
-        let hash = app_password_codes::hash(password).ok_or(ProofError::Wrong)?;
+        let hash = codes::hash(password).ok_or(ProofError::Wrong)?;
         let (name, at) = (entry.name.clone(), entry.created_at);
         let new = NewAppPassword { id: entry.id, by, name, hash, at };
         let effects = added(by.user, at, &entry.name, evidence);

@@ -13,16 +13,16 @@ use pia_kernel::{
     Unavailable, UserId,
 };
 
-use crate::access_tokens::SessionRef;
-use crate::account::Account;
-use crate::factor_challenges::FactorChallenges;
-use crate::factor_proofs::{FactorPorts, FactorProofs, FactorSettings};
+use crate::factors::challenges::FactorChallenges;
+use crate::factors::proofs::{FactorPorts, FactorProofs, FactorSettings};
+use crate::people::account::Account;
 use crate::ports::{
     AccountStore, ChallengeStore, Credentials, Enrolled, Factor, FactorChange, FactorState,
     FactorStore, MockAccountStore, MockPasswordHasher, NewChallenge, PasswordHasher, RecoveryHash,
     Redeemed, Redemption, SecretBox, SessionStarted, SessionStarts, Step, TokenHash, Verdict,
     VerifiedProof,
 };
+use crate::sessions::access_tokens::SessionRef;
 
 pub(crate) use post::{Post, claim, verification};
 

@@ -1,94 +1,62 @@
 //! Identity of callers: accounts, sign-in, sessions and their tokens.
 
-mod access_tokens;
-mod account;
-mod accounts;
-mod api_key_codes;
 mod api_keys;
-mod app_password_codes;
 mod app_passwords;
-mod caller_cache;
-mod code_challenge;
-mod credential;
-mod deletion;
-mod device;
-mod email;
-mod email_tokens;
-mod export;
-mod factor_challenges;
-mod factor_proofs;
+mod factors;
 #[cfg(test)]
 mod fakes;
-mod first_admin;
-mod invitations;
-mod key_callers;
-mod key_oversight;
-mod passkey_options;
-mod passkey_sign_in;
 mod passkeys;
-mod password_changes;
-mod password_resets;
-mod password_rules;
-mod password_throttle;
+mod passwords;
+mod people;
 mod ports;
-mod provider;
-mod provider_accounts;
-mod provider_flow;
-mod provider_sign_in;
-mod reauthentication;
-mod reauthenticator;
-mod recovery_codes;
-mod redirect_target;
-mod refresh_tokens;
-mod registration;
-mod role;
-mod roles;
-mod second_factors;
+mod providers;
 mod sessions;
 mod sign_in;
-mod sign_in_codes;
-mod sign_in_history;
-mod signing_keys;
-mod token_hash;
-mod totp;
-mod unverified_accounts;
 mod use_cases;
-mod verification;
 mod violation;
 
-pub use access_tokens::{AccessTokens, IssuedTokens, SessionRef, TokenNames};
-pub use account::{
-    Account, AccountRules, ApiKeyRef, CallerState, CredentialsEpoch, CustomerType, DEFAULT_GROUP,
-    KeyUse, LOCAL, SessionScope,
-};
-pub use accounts::{AccountError, Accounts, DeclareError, TraderDeclaration};
+pub use api_keys::admin::ApiKeyAdmin;
+pub use api_keys::authenticator::ApiKeyAuthenticator;
 pub use api_keys::{ApiKeyOptions, ApiKeys, CreateApiKeyError, CreatedApiKey, RemoveApiKeyError};
 pub use app_passwords::{
     AppPasswords, CreateAppPasswordError, CreatedAppPassword, RemoveAppPasswordError,
 };
-pub use caller_cache::CallerCache;
-pub use code_challenge::CodeChallenge;
-pub use credential::Credential;
-pub use deletion::{AccountDeletion, DeleteError, DeletionRequest};
-pub use device::{Network, SignInDevice};
-pub use email::{fold_email, readable_email, stored_forms};
-pub use email_tokens::{EmailTokenError, EmailTokenPorts};
-pub use export::{AccountExport, StartedExport};
-pub use factor_challenges::FactorChallenges;
-pub use factor_proofs::{FactorAnswer, FactorPorts, FactorProofs, FactorSettings, ReauthProof};
-pub use first_admin::{FirstAdmin, FirstAdminError, FirstAdminPorts, NewAdmin};
-pub use invitations::{Invitation, Invitations, InviteError, Invited};
-pub use key_callers::ApiKeyAuthenticator;
-pub use key_oversight::ApiKeyAdmin;
-pub use passkey_options::PasskeyOptions;
-pub use passkey_sign_in::{PasskeySignIn, PasskeySignInError, PasskeySignInPorts};
+pub use factors::challenges::FactorChallenges;
+pub use factors::proofs::{FactorAnswer, FactorPorts, FactorProofs, FactorSettings, ReauthProof};
+pub use factors::reauthentication::OwnerError;
+pub use factors::reauthenticator::Reauthenticator;
+pub use factors::second_factors::{
+    ConfirmError, EnrolError, FactorChangeError, RecoveryCodes, SecondFactors,
+};
+pub use factors::totp::Enrolment;
+pub use passkeys::options::PasskeyOptions;
+pub use passkeys::sign_in::{PasskeySignIn, PasskeySignInError, PasskeySignInPorts};
 pub use passkeys::{
     PasskeyAddError, PasskeyChangeError, PasskeyOptionsError, PasskeyPorts, PasskeyRemoveError,
     Passkeys,
 };
-pub use password_changes::{ChangePasswordError, PasswordChanges};
-pub use password_resets::{PasswordPorts, PasswordResets, ResetError};
-pub use password_rules::MAX_PASSWORD_CHARS;
+pub use passwords::changes::{ChangePasswordError, PasswordChanges};
+pub use passwords::resets::{PasswordPorts, PasswordResets, ResetError};
+pub use passwords::rules::MAX_PASSWORD_CHARS;
+pub use people::account::{
+    Account, AccountRules, ApiKeyRef, CallerState, CredentialsEpoch, CustomerType, DEFAULT_GROUP,
+    KeyUse, LOCAL, SessionScope,
+};
+pub use people::accounts::{AccountError, Accounts, DeclareError, TraderDeclaration};
+pub use people::deletion::{AccountDeletion, DeleteError, DeletionRequest};
+pub use people::email::{fold_email, readable_email, stored_forms};
+pub use people::email_tokens::{EmailTokenError, EmailTokenPorts};
+pub use people::export::{AccountExport, StartedExport};
+pub use people::first_admin::{FirstAdmin, FirstAdminError, FirstAdminPorts, NewAdmin};
+pub use people::invitations::{Invitation, Invitations, InviteError, Invited};
+pub use people::registration::{
+    RegisterError, Registration, RegistrationForm, RegistrationOutcome, RegistrationPolicy,
+    RegistrationPorts, RegistrationRules,
+};
+pub use people::role::Role;
+pub use people::roles::{RoleError, Roles};
+pub use people::unverified::UnverifiedAccountCleanup;
+pub use people::verification::{Verification, VerifyError};
 pub use ports::{
     AccountStore, ApiKeyEntry, ApiKeyHash, ApiKeyStore, AppAccess, AppAccessRevoked,
     AppPasswordEntry, AppPasswordHash, AppPasswordStore, Candidate, Ceremony, CeremonyError,
@@ -119,34 +87,25 @@ pub use ports::{
     MockSecretBox, MockSessionStarts, MockSessionStore, MockSetupToken, MockSignInCodes,
     MockSignInLog,
 };
-pub use provider::Provider;
-pub use provider_flow::ProviderFlow;
-pub use provider_sign_in::{
+pub use providers::code_challenge::CodeChallenge;
+pub use providers::flow::ProviderFlow;
+pub use providers::provider::Provider;
+pub use providers::redirect_target::{DestinationError, RedirectTarget, ReturnState};
+pub use providers::sign_in::{
     CallbackError, CallbackOutcome, ProviderCallback, ProviderPorts, ProviderRedirect,
     ProviderSignIn, ProviderSignInError, ProviderSignInRequest, StartSessionError,
 };
-pub use reauthentication::OwnerError;
-pub use reauthenticator::Reauthenticator;
-pub use redirect_target::{DestinationError, RedirectTarget, ReturnState};
-pub use refresh_tokens::RefreshKeys;
-pub use registration::{
-    RegisterError, Registration, RegistrationForm, RegistrationOutcome, RegistrationPolicy,
-    RegistrationPorts, RegistrationRules,
-};
-pub use role::Role;
-pub use roles::{RoleError, Roles};
-pub use second_factors::{
-    ConfirmError, EnrolError, FactorChangeError, RecoveryCodes, SecondFactors,
-};
+pub use sessions::access_tokens::{AccessTokens, IssuedTokens, SessionRef, TokenNames};
+pub use sessions::caller_cache::CallerCache;
+pub use sessions::credential::Credential;
+pub use sessions::refresh_tokens::RefreshKeys;
+pub use sessions::signing_keys::SigningKeys;
 pub use sessions::{
     RefreshError, RevokeError, SessionSettings, SessionTokens, Sessions, StartError,
 };
+pub use sign_in::codes::RedeemError;
+pub use sign_in::device::{Network, SignInDevice};
+pub use sign_in::history::SignInHistory;
 pub use sign_in::{FactorSignInError, Program, SignIn, SignInError, SignInPorts, SignedIn};
-pub use sign_in_codes::RedeemError;
-pub use sign_in_history::SignInHistory;
-pub use signing_keys::SigningKeys;
-pub use totp::Enrolment;
-pub use unverified_accounts::UnverifiedAccountCleanup;
 pub use use_cases::{Administration, Identity};
-pub use verification::{Verification, VerifyError};
 pub use violation::Violation;

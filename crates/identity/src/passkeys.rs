@@ -1,5 +1,8 @@
 //! Adding passkeys to an account, and removing them.
 
+pub(crate) mod options;
+pub(crate) mod sign_in;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,16 +10,16 @@ use pia_kernel::{
     PasskeyId, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId, utf16_len,
 };
 
-use crate::access_tokens::SessionRef;
-use crate::account::Account;
-use crate::caller_cache::CallerCache;
-use crate::factor_proofs::{FactorProofs, ProofError, ReauthProof, used_up};
-use crate::passkey_options::{PasskeyOptions, hash_presented, start_ceremony};
+use crate::factors::proofs::{FactorProofs, ProofError, ReauthProof, used_up};
+use crate::passkeys::options::{PasskeyOptions, hash_presented, start_ceremony};
+use crate::people::account::Account;
 use crate::ports::{
     CeremonyError, Factor, FactorChange, FactorState, NewPasskey, NewPasskeyChallenge,
     PasskeyAdded, PasskeyAuthorization, PasskeyCeremony, PasskeyChallenges, PasskeyChange,
     PasskeyEntry, PasskeyStore,
 };
+use crate::sessions::access_tokens::SessionRef;
+use crate::sessions::caller_cache::CallerCache;
 use crate::violation::Violation;
 
 /// Number of passkeys an account may have.

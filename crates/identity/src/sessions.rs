@@ -1,5 +1,12 @@
 //! Beginning a session, continuing it with a refresh token, and ending it.
 
+pub(crate) mod access_tokens;
+pub(crate) mod caller_cache;
+pub(crate) mod credential;
+pub(crate) mod refresh_tokens;
+pub(crate) mod signing_keys;
+pub(crate) mod token_hash;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,15 +15,15 @@ use pia_kernel::{
     SideEffects, Timestamp, Unavailable, UserId,
 };
 
-use crate::access_tokens::{AccessTokens, SessionRef};
-use crate::account::Account;
-use crate::caller_cache::CallerCache;
-use crate::device::SignInDevice;
+use crate::people::account::Account;
 use crate::ports::{
     NewSession, PresentedToken, Revoked, Rotation, SessionEntry, SessionStartEffects,
     SessionStarted, SessionStore, SignInMethod,
 };
-use crate::refresh_tokens::{self, RefreshKeys, Shown};
+use crate::sessions::access_tokens::{AccessTokens, SessionRef};
+use crate::sessions::caller_cache::CallerCache;
+use crate::sessions::refresh_tokens::{RefreshKeys, Shown};
+use crate::sign_in::device::SignInDevice;
 
 /// Lifetimes of sessions and their tokens, and the limit of their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

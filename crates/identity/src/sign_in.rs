@@ -1,5 +1,9 @@
 //! Signing in with an address and a password, and a second factor.
 
+pub(crate) mod codes;
+pub(crate) mod device;
+pub(crate) mod history;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,21 +11,21 @@ use pia_kernel::{
     AppPasswordId, Clock, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId,
 };
 
-use crate::account::Account;
-use crate::app_password_codes;
-use crate::device::SignInDevice;
-use crate::email;
-use crate::factor_challenges::{ChallengeError, FactorChallenges};
-use crate::factor_proofs::FactorAnswer;
-use crate::password_rules;
-use crate::password_throttle::{GuessError, PasswordThrottle};
+use crate::app_passwords;
+use crate::factors::challenges::{ChallengeError, FactorChallenges};
+use crate::factors::proofs::FactorAnswer;
+use crate::passwords;
+use crate::passwords::throttle::{GuessError, PasswordThrottle};
+use crate::people;
+use crate::people::account::Account;
+use crate::people::verification::{OutstandingRequirement, Verification};
 use crate::ports::{
     AccountStore, AppPasswordStore, Candidate, Credentials, EndEffects, FailedSignIn, GuessRules,
     PasswordHasher, PasswordThrottleStore, SignInLog, SignInMethod, SignInOutcome, Verdict,
 };
 use crate::sessions::{SessionTokens, Sessions, StartError};
-use crate::sign_in_history::KEPT;
-use crate::verification::{OutstandingRequirement, Verification};
+use crate::sign_in::device::SignInDevice;
+use crate::sign_in::history::KEPT;
 
 /// Kind of program that signs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -251,7 +255,7 @@ impl SignIn {
         password: &Secret<String>,
         program: Program,
     ) -> Result<Option<AppPasswordId>, Unavailable> {
-        match (app_password_codes::hash(password), program) {
+        match (app_passwords::codes::hash(password), program) {
             (Some(hash), Program::App) => {
                 let user = user.unwrap_or_else(UserId::generate);
                 self.ports.app_passwords.find(user, hash).await
@@ -348,10 +352,10 @@ fn failed_too_often(user: UserId, at: Timestamp) -> SideEffects {
 /// account's address or password, so the response time reveals nothing.
 fn plausible(email: &str, password: &Secret<String>) -> bool {
     let length = password.expose().len();
-    email.len() <= email::MAX_EMAIL_CHARS * 4
+    email.len() <= people::email::MAX_EMAIL_CHARS * 4
         && email.contains('@')
         && !email.trim().chars().any(char::is_control)
-        && (1..=password_rules::MAX_PASSWORD_BYTES).contains(&length)
+        && (1..=passwords::rules::MAX_PASSWORD_BYTES).contains(&length)
 }
 
 #[cfg(test)]

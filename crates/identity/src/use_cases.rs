@@ -1,26 +1,26 @@
 //! The use cases of identity, taken whole by whoever serves them.
 
-use crate::accounts::Accounts;
 use crate::api_keys::ApiKeys;
+use crate::api_keys::admin::ApiKeyAdmin;
 use crate::app_passwords::AppPasswords;
-use crate::deletion::AccountDeletion;
-use crate::export::AccountExport;
-use crate::first_admin::FirstAdmin;
-use crate::invitations::Invitations;
-use crate::key_oversight::ApiKeyAdmin;
-use crate::passkey_sign_in::PasskeySignIn;
+use crate::factors::reauthenticator::Reauthenticator;
+use crate::factors::second_factors::SecondFactors;
 use crate::passkeys::Passkeys;
-use crate::password_changes::PasswordChanges;
-use crate::password_resets::PasswordResets;
-use crate::provider_sign_in::ProviderSignIn;
-use crate::reauthenticator::Reauthenticator;
-use crate::registration::Registration;
-use crate::roles::Roles;
-use crate::second_factors::SecondFactors;
+use crate::passkeys::sign_in::PasskeySignIn;
+use crate::passwords::changes::PasswordChanges;
+use crate::passwords::resets::PasswordResets;
+use crate::people::accounts::Accounts;
+use crate::people::deletion::AccountDeletion;
+use crate::people::export::AccountExport;
+use crate::people::first_admin::FirstAdmin;
+use crate::people::invitations::Invitations;
+use crate::people::registration::Registration;
+use crate::people::roles::Roles;
+use crate::people::verification::Verification;
+use crate::providers::sign_in::ProviderSignIn;
 use crate::sessions::Sessions;
 use crate::sign_in::SignIn;
-use crate::sign_in_history::SignInHistory;
-use crate::verification::Verification;
+use crate::sign_in::history::SignInHistory;
 
 /// Use cases of people and their own accounts. Clones share what they hold.
 #[derive(Clone)]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use pia_kernel::{ApiKeyId, Clock, SideEffects, Timestamp, Unavailable, UserId};
 
-use crate::account::ApiKeyRef;
 use crate::api_keys::{RemoveApiKeyError, ended};
-use crate::caller_cache::CallerCache;
+use crate::people::account::ApiKeyRef;
 use crate::ports::{ApiKeyEntry, ApiKeyStore};
+use crate::sessions::caller_cache::CallerCache;
 
 /// Lists people's API keys and ends them. Whether somebody may do so is for the
 /// surface to ask.
@@ -49,7 +49,7 @@ mod tests {
     use pia_testkit::FixedClock;
 
     use super::*;
-    use crate::account::CallerState;
+    use crate::people::account::CallerState;
     use crate::ports::{MockAccountStore, MockApiKeyStore};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use pia_kernel::{ApiKeyId, Clock, Timestamp, Unavailable};
 
-use crate::account::{ApiKeyRef, CallerState};
-use crate::api_key_codes;
-use crate::caller_cache::CallerCache;
+use crate::api_keys;
+use crate::people::account::{ApiKeyRef, CallerState};
 use crate::ports::{ApiKeyHash, ApiKeyStore};
+use crate::sessions::caller_cache::CallerCache;
 
 /// Number of keys that are remembered.
 const MAX_CACHED_KEYS: usize = 10_000;
@@ -48,7 +48,7 @@ impl ApiKeyAuthenticator {
 
     /// Returns the hash of a presented key; nothing if it is none.
     pub fn parse(shown: &str) -> Option<ApiKeyHash> {
-        api_key_codes::hash(shown)
+        api_keys::codes::hash(shown)
     }
 
     /// Returns the owner of the key, if that is cached.

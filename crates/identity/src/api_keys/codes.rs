@@ -4,7 +4,7 @@ use pia_kernel::{Secret, Unavailable};
 use ring::digest;
 
 use crate::ports::ApiKeyHash;
-use crate::refresh_tokens;
+use crate::sessions;
 
 /// Prefix that distinguishes keys from tokens, and lets scanners find leaked
 /// ones.
@@ -14,7 +14,7 @@ const CHARS: usize = 43;
 
 /// A new one, as it is shown.
 pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
-    let random = refresh_tokens::fresh()?;
+    let random = sessions::refresh_tokens::fresh()?;
     Ok(Secret::new(format!("{PREFIX}{}", random.expose())))
 }
 

@@ -7,8 +7,8 @@ use pia_kernel::SessionId;
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::account::CallerState;
 use crate::fakes::{Factors, PASSWORD};
+use crate::people::account::CallerState;
 use crate::ports::{ApiKeyHash, MockAccountStore, MockApiKeyStore};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -91,7 +91,7 @@ async fn a_key_is_made_for_the_owner_who_is_told_of_it() {
     assert_eq!((entry.created_at, entry.expires_at), (NOW, Some(NOW + Duration::from_secs(1))));
     assert_eq!(entry.scopes, [KeyScope::Ai]);
     let kept: Vec<ApiKeyHash> = world.kept.lock().unwrap().iter().map(|it| it.hash).collect();
-    assert_eq!(kept, [api_key_codes::hash(made.key.expose()).unwrap()]);
+    assert_eq!(kept, [codes::hash(made.key.expose()).unwrap()]);
     assert_eq!(world.factors.audited(), ["ApiKey.Created"]);
     let letter = QueuedEmail::new("api-key-added").with("name", "Nightly");
     assert_eq!(world.factors.state.lock().unwrap().letters, [letter]);

@@ -8,13 +8,13 @@ use pia_kernel::SessionId;
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::account::CallerState;
-use crate::factor_proofs::FactorAnswer;
+use crate::factors;
+use crate::factors::proofs::FactorAnswer;
 use crate::fakes::{Factors, PASSWORD};
+use crate::people::account::CallerState;
 use crate::ports::{
     AppPasswordHash, EndEffects, Factor, MockAccountStore, RecoveryHash, RemovalEffects,
 };
-use crate::recovery_codes;
 
 const CODE: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 
@@ -125,7 +125,7 @@ impl World {
 
     /// With a factor that is on, and one recovery code.
     fn with_factor(self) -> Self {
-        let code = recovery_codes::hash(self.claim.user, &Secret::new(CODE.to_owned()));
+        let code = factors::recovery_codes::hash(self.claim.user, &Secret::new(CODE.to_owned()));
         let mut state = self.factors.state.lock().unwrap();
         state.factor = Some(Factor { sealed: Vec::new(), state: FactorState::On });
         state.codes = code.into_iter().collect::<Vec<RecoveryHash>>();
@@ -143,7 +143,7 @@ async fn an_app_password_is_made_for_the_owner_who_is_told_of_it() {
     let listed = world.passwords.list(world.claim.user).await.unwrap();
     assert_eq!(listed, std::slice::from_ref(&made.entry));
     assert_eq!(made.entry.name, "Desktop");
-    let hash = app_password_codes::hash(&made.password);
+    let hash = codes::hash(&made.password);
     assert_eq!(world.memory.kept.lock().unwrap().first().map(|it| it.hash), hash);
     assert_eq!(world.factors.audited(), ["app_password.added"]);
     let letter = QueuedEmail::new("app-password-added").with("name", "Desktop");

@@ -6,15 +6,15 @@ use std::time::Duration;
 use pia_kernel::{Secret, SideEffects, Timestamp, Unavailable, UserId};
 use ring::digest;
 
-use crate::account::Account;
-use crate::factor_proofs::{FactorAnswer, FactorProofs, ProofError};
-use crate::password_throttle::{Bucket, GuessError, PasswordThrottle};
+use crate::factors;
+use crate::factors::proofs::{FactorAnswer, FactorProofs, ProofError};
+use crate::passwords::throttle::{Bucket, GuessError, PasswordThrottle};
+use crate::people::account::Account;
 use crate::ports::{
     ChallengeStore, FactorState, GuessRules, NewChallenge, PasswordThrottleStore, RateLimitOutcome,
     RateQuota, Redeemed, Redemption, SessionStarted, TokenHash,
 };
-use crate::recovery_codes;
-use crate::refresh_tokens;
+use crate::sessions;
 use crate::sessions::StartError;
 
 /// Longer texts are no tokens of ours; those have 43 letters.
@@ -83,7 +83,7 @@ impl FactorChallenges {
         &Account { user, epoch, .. }: &Account,
     ) -> Result<Secret<String>, StartError> {
         let FactorProofs { settings, clock, .. } = &self.proofs;
-        let token = refresh_tokens::fresh()?;
+        let token = sessions::refresh_tokens::fresh()?;
         let expires_at = clock.now() + settings.get().challenge_lifetime;
         let challenge = NewChallenge { hash: hash(&token), user, epoch, expires_at };
         match self.store.open(challenge).await? {
@@ -183,7 +183,7 @@ impl FactorChallenges {
 }
 
 fn redeemed(user: UserId, at: Timestamp, codes_left: Option<u64>) -> SideEffects {
-    let used = |left| recovery_codes::used(user, at, Some(left));
+    let used = |left| factors::recovery_codes::used(user, at, Some(left));
     codes_left.map(used).unwrap_or_default()
 }
 

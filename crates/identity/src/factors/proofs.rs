@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use pia_kernel::{Clock, LiveSetting, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
-use crate::account::Account;
-use crate::password_rules;
+use crate::factors;
+use crate::factors::totp::{self, Digits};
+use crate::passwords;
+use crate::people::account::Account;
 use crate::ports::{
     AccountStore, Factor, FactorState, FactorStore, PasswordHasher, RateLimitOutcome,
     RateLimitStore, RateQuota, SecretBox, SessionStarts, Verdict, VerifiedProof,
 };
-use crate::recovery_codes;
-use crate::totp::{self, Digits};
 
 /// Purpose under which an authenticator's secret is sealed.
 pub(crate) const PURPOSE: &str = "totp-secret";
@@ -101,7 +101,7 @@ pub(crate) enum ProofError {
 /// Returns the side effects of a change that uses up this proof.
 pub(crate) fn used_up(evidence: VerifiedProof, user: UserId, at: Timestamp) -> SideEffects {
     match evidence {
-        VerifiedProof::RecoveryCode(_) => recovery_codes::used(user, at, None),
+        VerifiedProof::RecoveryCode(_) => factors::recovery_codes::used(user, at, None),
         VerifiedProof::Password | VerifiedProof::SignIn | VerifiedProof::Code(_) => {
             SideEffects::default()
         }
@@ -156,7 +156,7 @@ impl FactorProofs {
         match answer {
             FactorAnswer::Code(code) => self.code(user, factor, code).await,
             FactorAnswer::RecoveryCode(code) => {
-                let hash = recovery_codes::hash(user, code).ok_or(ProofError::Wrong)?;
+                let hash = factors::recovery_codes::hash(user, code).ok_or(ProofError::Wrong)?;
                 Ok(VerifiedProof::RecoveryCode(hash))
             }
         }
@@ -221,7 +221,7 @@ impl FactorProofs {
         account: &Account,
         password: Secret<String>,
     ) -> Result<VerifiedProof, ProofError> {
-        if !(1..=password_rules::MAX_PASSWORD_BYTES).contains(&password.expose().len()) {
+        if !(1..=passwords::rules::MAX_PASSWORD_BYTES).contains(&password.expose().len()) {
             return Err(ProofError::Wrong);
         }
         let kept = self.password_hash(account).await?;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use pia_kernel::Unavailable;
 
-use crate::access_tokens::SessionRef;
-use crate::account::Account;
-use crate::factor_proofs::{FactorProofs, ProofError, ReauthProof};
+use crate::factors::proofs::{FactorProofs, ProofError, ReauthProof};
+use crate::people::account::Account;
 use crate::ports::{Factor, VerifiedProof};
+use crate::sessions::access_tokens::SessionRef;
 
 /// Duration for which a sign-in proves who signed in, where nothing else can.
 pub(crate) const FRESH: Duration = Duration::from_mins(10);

@@ -2,11 +2,11 @@
 
 use pia_kernel::Reauthentication;
 
-use crate::access_tokens::SessionRef;
-use crate::account::{CallerState, SessionScope};
-use crate::factor_proofs::{FactorProofs, ProofError, ReauthProof, used_up};
+use crate::factors::proofs::{FactorProofs, ProofError, ReauthProof, used_up};
+use crate::factors::reauthentication::{FRESH, OwnerError};
+use crate::people::account::{CallerState, SessionScope};
 use crate::ports::{FactorState, VerifiedProof};
-use crate::reauthentication::{FRESH, OwnerError};
+use crate::sessions::access_tokens::SessionRef;
 
 /// Judges whether a caller has shown lately that an account is theirs, for acts
 /// of other domains.

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use pia_kernel::{QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
-use crate::access_tokens::SessionRef;
-use crate::account::Account;
-use crate::caller_cache::CallerCache;
-use crate::factor_proofs::{FactorAnswer, FactorProofs, PURPOSE, ProofError, ReauthProof, used_up};
+use crate::factors;
+use crate::factors::proofs::{
+    FactorAnswer, FactorProofs, PURPOSE, ProofError, ReauthProof, used_up,
+};
+use crate::factors::reauthentication::OwnerError;
+use crate::factors::totp::{self, Enrolment};
+use crate::people::account::Account;
 use crate::ports::{Enrolled, Factor, FactorChange, FactorState, RecoveryHash, VerifiedProof};
-use crate::reauthentication::OwnerError;
-use crate::recovery_codes;
-use crate::totp::{self, Enrolment};
+use crate::sessions::access_tokens::SessionRef;
+use crate::sessions::caller_cache::CallerCache;
 
 /// Errors that prevent an authenticator from being set up.
 #[derive(Debug, thiserror::Error)]
@@ -230,8 +232,8 @@ impl SecondFactors {
 }
 
 fn fresh_codes(user: UserId) -> Result<(RecoveryCodes, Vec<RecoveryHash>), Unavailable> {
-    let codes = recovery_codes::fresh()?;
-    let hashes = codes.iter().filter_map(|it| recovery_codes::hash(user, it)).collect();
+    let codes = factors::recovery_codes::fresh()?;
+    let hashes = codes.iter().filter_map(|it| factors::recovery_codes::hash(user, it)).collect();
     Ok((RecoveryCodes(codes), hashes))
 }
 

@@ -9,17 +9,17 @@ use pia_kernel::{
 };
 use pia_testkit::ManualClock;
 
-use crate::access_tokens::SessionRef;
-use crate::account::{Account, AccountRules, CallerState};
-use crate::caller_cache::CallerCache;
-use crate::email::fold_email;
-use crate::email_tokens::EmailTokenPorts;
+use crate::people::account::{Account, AccountRules, CallerState};
+use crate::people::email::fold_email;
+use crate::people::email_tokens::EmailTokenPorts;
+use crate::people::verification::Verification;
 use crate::ports::{
     AccountStore, AppAccess, Credentials, EmailTokenPurpose, EmailTokenStore, MockAccountStore,
     MockPasswordHasher, NewEmailToken, PasswordChange, PasswordHasher, PasswordReset,
     PasswordStore, RateLimitOutcome, RateLimitStore, RateQuota, TokenHash, Verdict,
 };
-use crate::verification::Verification;
+use crate::sessions::access_tokens::SessionRef;
+use crate::sessions::caller_cache::CallerCache;
 
 /// Everybody's accounts and letters, and what was asked for in which order.
 pub(crate) struct Post {

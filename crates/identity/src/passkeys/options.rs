@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use pia_kernel::{Secret, Timestamp, Unavailable};
 
-use crate::factor_challenges::hash;
+use crate::factors::challenges::hash;
 use crate::ports::{Ceremony, NewPasskeyChallenge, TokenHash};
-use crate::refresh_tokens;
+use crate::sessions;
 
 /// Duration for which a challenge waits for its answer, as browsers are told
 /// too.
@@ -29,7 +29,7 @@ pub(crate) fn start_ceremony(
     begun: Ceremony,
     now: Timestamp,
 ) -> Result<(PasskeyOptions, NewPasskeyChallenge), Unavailable> {
-    let token = refresh_tokens::fresh()?;
+    let token = sessions::refresh_tokens::fresh()?;
     let (hash, expires_at) = (hash(&token), now + LIFETIME);
     let challenge = NewPasskeyChallenge { hash, state: begun.state, expires_at };
     Ok((PasskeyOptions { token, options: begun.options }, challenge))

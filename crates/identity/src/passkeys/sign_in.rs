@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use pia_kernel::{Clock, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
-use crate::device::SignInDevice;
-use crate::passkey_options::{PasskeyOptions, hash_presented, start_ceremony};
 use crate::passkeys::PasskeyPorts;
+use crate::passkeys::options::{PasskeyOptions, hash_presented, start_ceremony};
 use crate::ports::{
     AccountStore, CeremonyError, FailedSignIn, PasskeyUse, SignInLog, SignInMethod, SignInOutcome,
     StoredPasskey, TokenUse,
 };
 use crate::sessions::{Sessions, StartError};
 use crate::sign_in::SignedIn;
+use crate::sign_in::device::SignInDevice;
 
 /// Reasons why a passkey did not sign anybody in.
 #[derive(Debug, thiserror::Error)]

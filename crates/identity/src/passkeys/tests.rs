@@ -5,8 +5,8 @@ use pia_kernel::{Recipient, SessionId};
 use pia_testkit::ManualClock;
 
 use super::*;
-use crate::factor_proofs::FactorAnswer;
-use crate::factor_proofs::{FactorPorts, FactorSettings};
+use crate::factors::proofs::FactorAnswer;
+use crate::factors::proofs::{FactorPorts, FactorSettings};
 use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{
     Ceremony, Credentials, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges,

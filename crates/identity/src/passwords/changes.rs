@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use pia_kernel::{QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
-use crate::access_tokens::SessionRef;
-use crate::account::Account;
 use crate::api_keys::revoked_with_password;
-use crate::caller_cache::CallerCache;
-use crate::factor_proofs::{FactorProofs, ProofError};
-use crate::password_resets::{PasswordPorts, ended};
-use crate::password_rules;
+use crate::factors::proofs::{FactorProofs, ProofError};
+use crate::passwords;
+use crate::passwords::resets::{PasswordPorts, ended};
+use crate::people::account::Account;
 use crate::ports::{AppAccess, AppAccessRevoked, PasswordChange, Verdict};
+use crate::sessions::access_tokens::SessionRef;
+use crate::sessions::caller_cache::CallerCache;
 use crate::violation::Violation;
 
 /// Reasons why a password stays as it was.
@@ -121,7 +121,7 @@ impl PasswordChanges {
         current: Secret<String>,
         kept: Secret<String>,
     ) -> Result<(), ProofError> {
-        if !(1..=password_rules::MAX_PASSWORD_BYTES).contains(&current.expose().len()) {
+        if !(1..=passwords::rules::MAX_PASSWORD_BYTES).contains(&current.expose().len()) {
             return Err(ProofError::Wrong);
         }
         match self.passwords.hasher.verify(current, Some(kept)).await? {

@@ -6,18 +6,18 @@ use std::time::Duration;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use pia_kernel::{LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
-use crate::account::Account;
-use crate::caller_cache::CallerCache;
-use crate::device::SignInDevice;
-use crate::email::fold_email;
-use crate::email_tokens::{self, EmailTokenError, EmailTokenPorts, EmailTokens, Link};
-use crate::password_rules;
-use crate::password_throttle::PasswordThrottle;
+use crate::passwords;
+use crate::passwords::throttle::PasswordThrottle;
+use crate::people::account::Account;
+use crate::people::email::fold_email;
+use crate::people::email_tokens::{self, EmailTokenError, EmailTokenPorts, EmailTokens, Link};
+use crate::people::registration::RegistrationRules;
 use crate::ports::{
     EmailTokenPurpose, GuessRules, PasswordHasher, PasswordReset, PasswordStore,
     PasswordThrottleStore,
 };
-use crate::registration::RegistrationRules;
+use crate::sessions::caller_cache::CallerCache;
+use crate::sign_in::device::SignInDevice;
 use crate::violation::Violation;
 
 /// Password resets for local accounts only: a password for an account of a
@@ -68,7 +68,7 @@ impl PasswordPorts {
     ) -> Option<Violation> {
         let about = [account.email.as_str(), account.display_name.as_deref().unwrap_or_default()];
         let fewest = self.rules.get().fewest_password_chars;
-        let weakness = password_rules::weakness(password.expose(), fewest, &about);
+        let weakness = passwords::rules::weakness(password.expose(), fewest, &about);
         weakness.map(|it| it.violation("newPassword"))
     }
 }

@@ -8,9 +8,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pia_kernel::{Clock, Unavailable, UserId};
 use ring::digest;
 
-use crate::device::{Network, SignInDevice};
-use crate::email::fold_email;
+use crate::people::email::fold_email;
 use crate::ports::{GuessRules, PasswordThrottleStore, RateLimitOutcome};
+use crate::sign_in::device::{Network, SignInDevice};
 
 /// Key under which guesses are counted. Addresses cannot be recovered from it.
 #[derive(Debug, Clone, PartialEq, Eq)]

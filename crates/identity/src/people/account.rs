@@ -3,9 +3,9 @@
 use pia_kernel::{ApiKeyId, GroupId, SessionId, Timestamp, UserId};
 use uuid::Uuid;
 
-use crate::access_tokens::SessionRef;
-use crate::credential::Credential;
-use crate::role::Role;
+use crate::people::role::Role;
+use crate::sessions::access_tokens::SessionRef;
+use crate::sessions::credential::Credential;
 
 /// The group that an account is in at first.
 pub const DEFAULT_GROUP: GroupId =

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use pia_kernel::{Clock, SideEffects, Unavailable, UserId};
 
-use crate::account::{Account, CustomerType};
-use crate::caller_cache::CallerCache;
+use crate::people::account::{Account, CustomerType};
 use crate::ports::AccountStore;
+use crate::sessions::caller_cache::CallerCache;
 use crate::violation::{Violation, name};
 
 /// Reasons why an account cannot be shown.
@@ -102,9 +102,9 @@ mod tests {
     use pia_testkit::FixedClock;
 
     use super::*;
-    use crate::access_tokens::SessionRef;
-    use crate::account::CallerState;
+    use crate::people::account::CallerState;
     use crate::ports::MockAccountStore;
+    use crate::sessions::access_tokens::SessionRef;
 
     fn accounts(mut store: MockAccountStore) -> Accounts {
         store

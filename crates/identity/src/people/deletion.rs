@@ -8,12 +8,12 @@ use pia_kernel::{
     Unavailable,
 };
 
-use crate::access_tokens::SessionRef;
-use crate::account::{Account, CallerState, LOCAL};
-use crate::caller_cache::CallerCache;
-use crate::factor_proofs::{FactorAnswer, ProofError, ReauthProof};
-use crate::reauthentication::OwnerError;
-use crate::reauthenticator::Reauthenticator;
+use crate::factors::proofs::{FactorAnswer, ProofError, ReauthProof};
+use crate::factors::reauthentication::OwnerError;
+use crate::factors::reauthenticator::Reauthenticator;
+use crate::people::account::{Account, CallerState, LOCAL};
+use crate::sessions::access_tokens::SessionRef;
+use crate::sessions::caller_cache::CallerCache;
 use crate::violation::Violation;
 
 /// Text that must be typed, so that nobody deletes an account by accident.

@@ -8,14 +8,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pia_kernel::{Clock, LiveSetting, Mail, QueuedEmail, Secret, SideEffects, Unavailable};
 use ring::digest;
 
-use crate::account::Account;
-use crate::email::{self, fold_email};
-use crate::factor_challenges;
+use crate::factors;
+use crate::people::account::Account;
+use crate::people::email::{self, fold_email};
 use crate::ports::{
     AccountStore, Credentials, EmailTokenPurpose, EmailTokenStore, NewEmailToken, RateLimitOutcome,
     RateLimitStore, RateQuota, TokenHash,
 };
-use crate::refresh_tokens;
+use crate::sessions;
 
 /// Number of letters of one kind an address gets, whoever asks for them. The
 /// links of the last three are good, so that who uses this up keeps nobody from
@@ -109,9 +109,9 @@ impl EmailTokens {
         link: &Link,
         account: &Account,
     ) -> Result<(NewEmailToken, Mail), Unavailable> {
-        let (at, token) = (self.0.clock.now(), refresh_tokens::fresh()?);
+        let (at, token) = (self.0.clock.now(), sessions::refresh_tokens::fresh()?);
         let kept = NewEmailToken {
-            hash: factor_challenges::hash(&token),
+            hash: factors::challenges::hash(&token),
             purpose: link.purpose,
             expires_at: at + link.lifetime,
         };
@@ -143,6 +143,6 @@ impl EmailTokens {
 
 /// Returns the hash of a presented token; nothing if it is none of ours.
 pub(crate) fn hash_presented(token: &Secret<String>) -> Option<TokenHash> {
-    let plausible = (1..=factor_challenges::MAX_TOKEN_BYTES).contains(&token.expose().len());
-    plausible.then(|| factor_challenges::hash(token))
+    let plausible = (1..=factors::challenges::MAX_TOKEN_BYTES).contains(&token.expose().len());
+    plausible.then(|| factors::challenges::hash(token))
 }

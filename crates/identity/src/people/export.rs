@@ -6,7 +6,7 @@ use pia_kernel::{
     Clock, Cursor, ExportPage, Inventory, PersonalData, SideEffects, Timestamp, Unavailable, UserId,
 };
 
-use crate::accounts::AccountError;
+use crate::people::accounts::AccountError;
 
 /// People's exports of what is kept of them, told page by page.
 #[derive(Clone)]

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use pia_kernel::{Clock, LiveSetting, Secret, SideEffects, Unavailable, UserId};
 
-use crate::account::{Account, CustomerType};
+use crate::people::account::{Account, CustomerType};
+use crate::people::registration::{RegistrationForm, RegistrationRules, check};
+use crate::people::role::Role;
 use crate::ports::{
     FirstAdminOutcome, FirstAdminStore, NewAccount, PasswordHasher, SeatLimits, Seats, SetupToken,
 };
-use crate::registration::{RegistrationForm, RegistrationRules, check};
-use crate::role::Role;
 use crate::violation::Violation;
 
 /// Form of the person who sets the server up.

@@ -9,10 +9,10 @@ use pia_kernel::{
 };
 use ring::digest;
 
-use crate::email;
+use crate::people;
+use crate::people::role::Role;
 use crate::ports::{InvitationEntry, InvitationStore, NewInvitation, TokenHash};
-use crate::refresh_tokens;
-use crate::role::Role;
+use crate::sessions;
 use crate::violation::Violation;
 
 /// Longer texts are no tokens of ours; those have 43 letters.
@@ -81,10 +81,10 @@ impl Invitations {
         by: Option<UserId>,
         invitation: Invitation,
     ) -> Result<Invited, InviteError> {
-        let email = invitation.email.as_deref().map(email::parse).transpose();
+        let email = invitation.email.as_deref().map(people::email::parse).transpose();
         let email = email.map_err(InviteError::Invalid)?;
         let (token, id, at) =
-            (refresh_tokens::fresh()?, InvitationId::generate(), self.clock.now());
+            (sessions::refresh_tokens::fresh()?, InvitationId::generate(), self.clock.now());
         let link = format!("{}/auth/register.html?invitation={}", self.public_url, token.expose());
         let mut effects = done(at, by, id, "invitation.created");
         if let Some(email) = &email {

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use pia_kernel::{Clock, LiveSetting, Secret, SideEffects, Unavailable, UserId};
 
-use crate::account::{Account, CustomerType};
-use crate::email;
-use crate::invitations;
-use crate::password_rules;
+use crate::passwords;
+use crate::people;
+use crate::people::account::{Account, CustomerType};
+use crate::people::verification::Verification;
 use crate::ports::{AccountStore, NewAccount, PasswordHasher, Registered, Seats, ShownInvitation};
-use crate::verification::Verification;
 use crate::violation::{Violation, name};
 
 /// People who may register on their own.
@@ -55,8 +54,9 @@ impl RegistrationRules {
     /// Returns whether a person with this address may register without an
     /// invitation.
     pub(crate) fn admit(&self, email: &str) -> bool {
-        let domain = email::domain(email);
-        let allowed = |it: &String| email::fold_domain(it.trim().trim_start_matches('@')) == domain;
+        let domain = people::email::domain(email);
+        let allowed =
+            |it: &String| people::email::fold_domain(it.trim().trim_start_matches('@')) == domain;
         self.policy == RegistrationPolicy::Open
             && (self.allowed_domains.is_empty() || self.allowed_domains.iter().any(allowed))
     }
@@ -197,7 +197,7 @@ impl Registration {
         let Some(token) = token else {
             return if rules.admit(email) { Ok(None) } else { Err(RegisterError::Closed) };
         };
-        let hash = invitations::hash(token).filter(|_| rules.admit_invited());
+        let hash = people::invitations::hash(token).filter(|_| rules.admit_invited());
         let hash = hash.ok_or(RegisterError::Closed)?;
         Ok(Some(ShownInvitation { hash, max_admins: self.ports.seats.admins() }))
     }
@@ -238,14 +238,14 @@ pub(crate) fn check(
     rules: &RegistrationRules,
 ) -> Result<ValidatedForm, Vec<Violation>> {
     let mut faults = Vec::new();
-    let email = email::parse(&person.email).unwrap_or_else(|fault| {
+    let email = people::email::parse(&person.email).unwrap_or_else(|fault| {
         faults.push(fault);
         String::new()
     });
     let display_name = person.display_name.as_deref();
     let about = [email.as_str(), display_name.unwrap_or_default()];
     let fewest = rules.fewest_password_chars;
-    let weakness = password_rules::weakness(person.password.expose(), fewest, &about);
+    let weakness = passwords::rules::weakness(person.password.expose(), fewest, &about);
     faults.extend(weakness.map(|it| it.violation("password")));
     let display_name = name("displayName", "The name", display_name).unwrap_or_else(|fault| {
         faults.push(fault);

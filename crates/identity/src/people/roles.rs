@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use pia_kernel::{AuditEntry, Clock, QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
 
-use crate::caller_cache::CallerCache;
+use crate::people::role::Role;
 use crate::ports::{Deactivation, Member, Reactivation, RoleChange, RoleStore, SeatLimits, Seats};
-use crate::role::Role;
+use crate::sessions::caller_cache::CallerCache;
 
 /// Errors that prevent an account from being changed.
 #[derive(Debug, thiserror::Error)]

@@ -7,8 +7,8 @@ use pia_kernel::{
     AuditEntry, Clock, Eraser, LiveSetting, SideEffects, Timestamp, Unavailable, UnverifiedAccounts,
 };
 
-use crate::account::AccountRules;
-use crate::sign_in_history;
+use crate::people::account::AccountRules;
+use crate::sign_in;
 
 /// Deletes accounts whose owners never showed that the address is theirs,
 /// where they must: they can do nothing, and take seats of the licence.
@@ -42,7 +42,7 @@ impl UnverifiedAccountCleanup {
             return Ok(0);
         }
         let at = self.clock.now();
-        let made = at - sign_in_history::KEPT..at - *self.kept.get();
+        let made = at - sign_in::history::KEPT..at - *self.kept.get();
         self.eraser.erase_unverified(UnverifiedAccounts { made, at, effects: expired }).await
     }
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use pia_kernel::{LiveSetting, Mail, QueuedEmail, Secret, SideEffects, Unavailable, UserId};
 
-use crate::account::{Account, AccountRules};
-use crate::caller_cache::CallerCache;
-use crate::email_tokens::{self, EmailTokenError, EmailTokenPorts, EmailTokens, Link};
-use crate::password_resets::LINK as RESET;
+use crate::passwords::resets::LINK as RESET;
+use crate::people::account::{Account, AccountRules};
+use crate::people::email_tokens::{self, EmailTokenError, EmailTokenPorts, EmailTokens, Link};
 use crate::ports::{EmailTokenPurpose, NewEmailToken, RateQuota};
+use crate::sessions::caller_cache::CallerCache;
 
 /// Rate limit of emails that tell the owner of an address of attempts to
 /// register it.

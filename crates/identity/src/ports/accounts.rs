@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{Candidate, ShownInvitation, TokenHash};
-use crate::account::{Account, ApiKeyRef, CallerState, CustomerType};
-use crate::device::Network;
+use crate::people::account::{Account, ApiKeyRef, CallerState, CustomerType};
+use crate::sign_in::device::Network;
 
 /// An account that is about to be made.
 #[derive(Debug, Clone)]

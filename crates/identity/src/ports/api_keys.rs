@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use pia_kernel::{ApiKeyId, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{StoreAppPassword, VerifiedProof};
-use crate::access_tokens::SessionRef;
-use crate::account::ApiKeyRef;
+use crate::people::account::ApiKeyRef;
+use crate::sessions::access_tokens::SessionRef;
 
 /// Stored hash of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

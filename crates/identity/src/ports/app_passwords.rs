@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pia_kernel::{AppPasswordId, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{EndEffects, VerifiedProof};
-use crate::access_tokens::SessionRef;
+use crate::sessions::access_tokens::SessionRef;
 
 /// Stored hash of an app password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

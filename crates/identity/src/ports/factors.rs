@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{EndEffects, SessionStarted, TokenHash};
-use crate::access_tokens::SessionRef;
-use crate::account::CredentialsEpoch;
+use crate::people::account::CredentialsEpoch;
+use crate::sessions::access_tokens::SessionRef;
 
 /// Keeps secrets of people so that the database alone does not give them away.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]

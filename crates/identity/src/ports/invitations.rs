@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pia_kernel::{GroupId, InvitationId, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::TokenHash;
-use crate::role::Role;
+use crate::people::role::Role;
 
 /// An invitation that somebody shows who makes an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pia_kernel::{PasskeyId, Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{FactorChange, TokenHash, VerifiedProof};
-use crate::account::Account;
+use crate::people::account::Account;
 
 /// Challenge of an authenticator, and the state its answer is verified against.
 #[derive(Debug, Clone)]

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use pia_kernel::{Secret, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{EndEffects, TokenHash};
-use crate::access_tokens::SessionRef;
-use crate::account::ApiKeyRef;
+use crate::people::account::ApiKeyRef;
+use crate::sessions::access_tokens::SessionRef;
 
 /// A password in the place of one that was forgotten.
 #[derive(Debug, Clone)]

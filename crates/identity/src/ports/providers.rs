@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{ProviderIdentity, SessionStarted, TokenHash};
-use crate::account::Account;
-use crate::code_challenge::CodeChallenge;
-use crate::provider::Provider;
-use crate::provider_flow::ProviderFlow;
+use crate::people::account::Account;
+use crate::providers::code_challenge::CodeChallenge;
+use crate::providers::flow::ProviderFlow;
+use crate::providers::provider::Provider;
 
 /// Secrets of one redirect to a provider.
 #[derive(Debug, Clone)]

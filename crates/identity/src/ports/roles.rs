@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 
 use super::Seats;
-use crate::role::Role;
+use crate::people::role::Role;
 
 /// Maximum numbers of accounts that the licence allows; `None` where it sets no
 /// limit.

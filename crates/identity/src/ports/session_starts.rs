@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable};
 
-use crate::access_tokens::SessionRef;
+use crate::sessions::access_tokens::SessionRef;
 
 /// Knows when sessions began: who has just signed in need not prove again who
 /// they are.

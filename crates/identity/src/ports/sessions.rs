@@ -8,9 +8,9 @@ use pia_kernel::{
 };
 
 use super::SignInMethod;
-use crate::access_tokens::SessionRef;
-use crate::account::CredentialsEpoch;
-use crate::device::SignInDevice;
+use crate::people::account::CredentialsEpoch;
+use crate::sessions::access_tokens::SessionRef;
+use crate::sign_in::device::SignInDevice;
 
 /// Stored form of a refresh token: its SHA-256 under a key of the server's. The
 /// token itself is never stored.

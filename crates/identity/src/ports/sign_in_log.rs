@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pia_kernel::{PageRequest, SessionId, SignInId, Timestamp, Unavailable, UserId};
 
 use super::EndEffects;
-use crate::device::SignInDevice;
+use crate::sign_in::device::SignInDevice;
 
 /// Method of signing in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use pia_kernel::{Clock, LiveSetting, SideEffects, UserId, truncate};
 
-use crate::account::Account;
-use crate::email;
+use crate::people;
+use crate::people::account::Account;
+use crate::people::registration::RegistrationRules;
 use crate::ports::{
     AccountStore, KnownAccount, LicenceInForce, NewAccount, ProviderAccounts, ProviderClaims,
     ProviderIdentity, Registered, Seats,
 };
-use crate::provider::Provider;
-use crate::provider_sign_in::ProviderSignInError;
-use crate::registration::RegistrationRules;
+use crate::providers::provider::Provider;
+use crate::providers::sign_in::ProviderSignInError;
 
 /// Longer names are cut: nobody can mend what their provider says.
 const MAX_NAME_CHARS: usize = 200;
@@ -118,7 +118,7 @@ impl ProviderAccountFinder {
 /// The address, if the provider saw that it is theirs. What it says outright
 /// not to have seen is not taken from anybody.
 fn address(claims: &ProviderClaims) -> Result<String, ProviderSignInError> {
-    let email = claims.email.as_deref().and_then(|it| email::parse(it).ok());
+    let email = claims.email.as_deref().and_then(|it| people::email::parse(it).ok());
     let email = email.ok_or(ProviderSignInError::EmailMissing)?;
     match claims.email_verified {
         Some(true) => Ok(email),

@@ -3,8 +3,8 @@
 use pia_kernel::Secret;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::provider::Provider;
-use crate::redirect_target::RedirectTarget;
+use crate::providers::provider::Provider;
+use crate::providers::redirect_target::RedirectTarget;
 
 /// State with which a sign-in continues when the browser returns from the
 /// provider. Serialised to be sealed.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use crate::code_challenge::CodeChallenge;
+use crate::providers::code_challenge::CodeChallenge;
 
 /// Longer ones are no targets that anyone means.
 const MAX_URL_BYTES: usize = 2048;

@@ -8,23 +8,22 @@ use std::time::Duration;
 
 use pia_kernel::{Clock, LiveSetting, Secret, Unavailable, utf16_len};
 
-use crate::caller_cache::CallerCache;
-use crate::code_challenge::CodeChallenge;
-use crate::device::SignInDevice;
+use crate::people::registration::RegistrationRules;
 use crate::ports::{
     AccountStore, IdentityProviders, LicenceInForce, NewProviderFlow, ProviderAccounts,
     ProviderClaims, ProviderCode, ProviderFlows, ProviderRequest, Seats, SignInCodes, SignInMethod,
 };
-use crate::provider::Provider;
-use crate::provider_accounts::ProviderAccountFinder;
-use crate::provider_flow::ProviderFlow;
-use crate::redirect_target::{RedirectTarget, ReturnState};
-use crate::refresh_tokens;
-use crate::registration::RegistrationRules;
+use crate::providers::accounts::ProviderAccountFinder;
+use crate::providers::code_challenge::CodeChallenge;
+use crate::providers::flow::ProviderFlow;
+use crate::providers::provider::Provider;
+use crate::providers::redirect_target::{RedirectTarget, ReturnState};
+use crate::sessions;
 use crate::sessions::Sessions;
+use crate::sessions::caller_cache::CallerCache;
 use crate::sign_in::SignedIn;
-use crate::sign_in_codes::{OneTimeCodes, RedeemError};
-use crate::token_hash;
+use crate::sign_in::codes::{OneTimeCodes, RedeemError};
+use crate::sign_in::device::SignInDevice;
 
 pub use errors::{CallbackError, ProviderSignInError, StartSessionError};
 pub use journey::{CallbackOutcome, ProviderCallback, ProviderRedirect, ProviderSignInRequest};
@@ -136,19 +135,19 @@ impl ProviderSignIn {
         browser: Option<Secret<String>>,
     ) -> Result<ProviderRedirect, ProviderSignInError> {
         let request = ProviderRequest {
-            state: refresh_tokens::fresh()?,
-            nonce: refresh_tokens::fresh()?,
-            verifier: refresh_tokens::fresh()?,
+            state: sessions::refresh_tokens::fresh()?,
+            nonce: sessions::refresh_tokens::fresh()?,
+            verifier: sessions::refresh_tokens::fresh()?,
         };
         let url = self.providers.authorization_url(provider, &request).await?;
-        let browser = match browser.filter(|it| token_hash::of_shown(it).is_some()) {
+        let browser = match browser.filter(|it| sessions::token_hash::of_shown(it).is_some()) {
             Some(known) => known,
-            None => refresh_tokens::fresh()?,
+            None => sessions::refresh_tokens::fresh()?,
         };
         let ProviderRequest { state: hash, nonce, verifier } = request;
         let new = NewProviderFlow {
-            hash: token_hash::of_ours(&hash),
-            browser: token_hash::of_ours(&browser),
+            hash: sessions::token_hash::of_ours(&hash),
+            browser: sessions::token_hash::of_ours(&browser),
             flow: ProviderFlow { provider, destination, state, nonce, verifier },
             expires_at: self.clock.now() + LIFETIME,
         };
@@ -176,8 +175,8 @@ impl ProviderSignIn {
         answer: &ProviderCallback,
         browser: Option<Secret<String>>,
     ) -> Result<ProviderFlow, ProviderSignInError> {
-        let hash = answer.state.as_ref().and_then(token_hash::of_shown);
-        let browser = browser.as_ref().and_then(token_hash::of_shown);
+        let hash = answer.state.as_ref().and_then(sessions::token_hash::of_shown);
+        let browser = browser.as_ref().and_then(sessions::token_hash::of_shown);
         let (Some(hash), Some(browser)) = (hash, browser) else {
             return Err(ProviderSignInError::InvalidState);
         };
@@ -203,7 +202,7 @@ impl ProviderSignIn {
         let (challenge, verifier) = match destination {
             RedirectTarget::Program { challenge, .. } => (challenge, None),
             RedirectTarget::Page { .. } | RedirectTarget::Browser => {
-                let verifier = refresh_tokens::fresh()?;
+                let verifier = sessions::refresh_tokens::fresh()?;
                 (CodeChallenge::of_ours(&verifier), Some(verifier))
             }
         };

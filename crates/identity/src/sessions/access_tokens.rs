@@ -11,7 +11,7 @@ use ring::hmac;
 use serde::{Deserialize, Serialize};
 
 use crate::sessions::SessionSettings;
-use crate::signing_keys::SigningKeys;
+use crate::sessions::signing_keys::SigningKeys;
 
 /// Longer texts are no tokens of ours, and are not worth a look.
 const MAX_TOKEN_BYTES: usize = 4096;

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use pia_kernel::{Clock, Timestamp, Unavailable, UserId};
 
-use crate::access_tokens::SessionRef;
-use crate::account::CallerState;
-use crate::credential::Credential;
+use crate::people::account::CallerState;
 use crate::ports::AccountStore;
+use crate::sessions::access_tokens::SessionRef;
+use crate::sessions::credential::Credential;
 
 /// Maximum age of a cached entry.
 const FRESH: Duration = Duration::from_secs(5);

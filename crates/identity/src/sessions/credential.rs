@@ -2,8 +2,8 @@
 
 use pia_kernel::UserId;
 
-use crate::access_tokens::SessionRef;
-use crate::account::ApiKeyRef;
+use crate::people::account::ApiKeyRef;
+use crate::sessions::access_tokens::SessionRef;
 
 /// Credential that a request carries, once it is found to be good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@ use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::ports::TokenHash;
-use crate::signing_keys::SigningKeys;
+use crate::sessions::signing_keys::SigningKeys;
 
 /// Longer texts are no tokens of ours; those have 43 letters.
 const MAX_BYTES: usize = 128;

@@ -3,10 +3,10 @@
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::access_tokens::TokenNames;
-use crate::account::{CallerState, CredentialsEpoch};
+use crate::people::account::{CallerState, CredentialsEpoch};
 use crate::ports::{MockAccountStore, MockSessionStore};
-use crate::signing_keys::SigningKeys;
+use crate::sessions::access_tokens::TokenNames;
+use crate::sessions::signing_keys::SigningKeys;
 
 struct Fixture {
     sessions: Sessions,

@@ -27,11 +27,11 @@ pub(crate) fn of_shown(token: &Secret<String>) -> Option<TokenHash> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::refresh_tokens;
+    use crate::sessions;
 
     #[test]
     fn only_what_may_be_a_token_of_ours_has_a_hash() {
-        let token = refresh_tokens::fresh().unwrap();
+        let token = sessions::refresh_tokens::fresh().unwrap();
         let text = |it: &str| of_shown(&Secret::new(it.to_owned()));
 
         assert_eq!(of_shown(&token), Some(of_ours(&token)));

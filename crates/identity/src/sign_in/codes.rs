@@ -6,18 +6,17 @@ use std::time::Duration;
 
 use pia_kernel::{Clock, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
-use crate::account::Account;
-use crate::caller_cache::CallerCache;
-use crate::code_challenge::CodeChallenge;
-use crate::device::SignInDevice;
+use crate::people::account::Account;
 use crate::ports::{
     AccountStore, CodeRedemption, NewSignInCode, SessionStarted, SignInCodes, SignInMethod,
     TokenHash,
 };
-use crate::refresh_tokens;
+use crate::providers::code_challenge::CodeChallenge;
+use crate::sessions;
+use crate::sessions::caller_cache::CallerCache;
 use crate::sessions::{Sessions, StartError};
 use crate::sign_in::SignedIn;
-use crate::token_hash;
+use crate::sign_in::device::SignInDevice;
 
 /// Lifetime of a code.
 const LIFETIME: Duration = Duration::from_mins(2);
@@ -55,8 +54,8 @@ impl OneTimeCodes {
         user: UserId,
         challenge: CodeChallenge,
     ) -> Result<Secret<String>, StartError> {
-        let code = refresh_tokens::fresh()?;
-        let hash = token_hash::of_ours(&code);
+        let code = sessions::refresh_tokens::fresh()?;
+        let hash = sessions::token_hash::of_ours(&code);
         let expires_at = self.clock.now() + LIFETIME;
         match self.store.put(NewSignInCode { hash, user, challenge, expires_at }).await? {
             SessionStarted::Done => Ok(code),
@@ -71,7 +70,7 @@ impl OneTimeCodes {
         verifier: &Secret<String>,
         device: SignInDevice,
     ) -> Result<SignedIn, RedeemError> {
-        let hash = token_hash::of_shown(code).ok_or(RedeemError::InvalidGrant)?;
+        let hash = sessions::token_hash::of_shown(code).ok_or(RedeemError::InvalidGrant)?;
         let challenge = CodeChallenge::from_verifier(verifier);
         let presented = self.store.redeem(hash, challenge, self.clock.now(), replayed).await?;
         let user = match presented {

@@ -45,8 +45,8 @@ mod tests {
     use pia_testkit::FixedClock;
 
     use super::*;
-    use crate::device::SignInDevice;
     use crate::ports::{MockSignInLog, SignInMethod, SignInOutcome};
+    use crate::sign_in::device::SignInDevice;
 
     const NOW: i64 = 1_800_000_000_000_000;
 

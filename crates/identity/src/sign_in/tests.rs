@@ -9,17 +9,17 @@ use pia_testkit::FixedClock;
 use ring::digest;
 
 use super::*;
-use crate::access_tokens::{AccessTokens, TokenNames};
-use crate::caller_cache::CallerCache;
+use crate::factors;
 use crate::fakes::{self, Factors};
 use crate::ports::{
     MockAccountStore, MockAppPasswordStore, MockPasswordHasher, MockPasswordThrottleStore,
     MockSessionStore, MockSignInLog, RateLimitOutcome, SessionStarted,
 };
-use crate::recovery_codes;
-use crate::refresh_tokens::RefreshKeys;
 use crate::sessions::SessionSettings;
-use crate::signing_keys::SigningKeys;
+use crate::sessions::access_tokens::{AccessTokens, TokenNames};
+use crate::sessions::caller_cache::CallerCache;
+use crate::sessions::refresh_tokens::RefreshKeys;
+use crate::sessions::signing_keys::SigningKeys;
 
 const ADA: UserId = UserId(uuid::Uuid::from_u128(1));
 const ADDRESS: &str = "Ada@example.org";
@@ -147,7 +147,7 @@ impl World {
         };
         let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
         let factors = if factor_on { Factors::on() } else { Arc::default() };
-        let code = recovery_codes::hash(ADA, &Secret::new(RECOVERY.to_owned()));
+        let code = factors::recovery_codes::hash(ADA, &Secret::new(RECOVERY.to_owned()));
         factors.state.lock().unwrap().codes.extend(code);
         let challenges = factors.challenges(Arc::clone(&clock));
         SignIn::new(ports, sessions(self.begun, &clock), challenges, clock)

@@ -7,10 +7,10 @@ use pia_testkit::ManualClock;
 use totp_rs::{Builder, Secret as TotpSecret};
 
 use super::*;
-use crate::factor_proofs::PURPOSE;
+use crate::factors;
+use crate::factors::proofs::PURPOSE;
 use crate::fakes::{Factors, Meanwhile, account};
 use crate::ports::{Factor, SecretBox, Step};
-use crate::recovery_codes;
 
 const KEY: [u8; 20] = *b"12345678901234567890";
 const RECOVERY: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
@@ -33,7 +33,7 @@ async fn world() -> World {
     {
         let mut state = kept.state.lock().unwrap();
         state.factor = Some(Factor { sealed, state: FactorState::On });
-        state.codes.extend(recovery_codes::hash(user, &secret(RECOVERY)));
+        state.codes.extend(factors::recovery_codes::hash(user, &secret(RECOVERY)));
     }
     World { kept, challenges, clock, user }
 }

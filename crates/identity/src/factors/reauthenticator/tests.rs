@@ -7,9 +7,9 @@ use pia_kernel::{Clock, Secret, SessionId, Timestamp, UserId};
 use pia_testkit::ManualClock;
 
 use super::*;
-use crate::factor_proofs::FactorAnswer;
+use crate::factors;
+use crate::factors::proofs::FactorAnswer;
 use crate::fakes::{Factors, PASSWORD};
-use crate::recovery_codes;
 
 struct World {
     kept: Arc<Factors>,
@@ -72,8 +72,8 @@ async fn a_password_is_proof_and_a_wrong_one_is_counted() {
 #[tokio::test]
 async fn a_recovery_code_is_proof_once() {
     let world = world(Factors::on());
-    let code = recovery_codes::fresh().unwrap().remove(0);
-    let hash = recovery_codes::hash(world.caller.user, &code).unwrap();
+    let code = factors::recovery_codes::fresh().unwrap().remove(0);
+    let hash = factors::recovery_codes::hash(world.caller.user, &code).unwrap();
     world.kept.state.lock().unwrap().codes = vec![hash];
     let proof = || Some(ReauthProof::Factor(FactorAnswer::RecoveryCode(code.clone())));
 

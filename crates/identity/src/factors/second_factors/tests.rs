@@ -7,8 +7,8 @@ use pia_testkit::ManualClock;
 use totp_rs::{Builder, Secret as TotpSecret};
 
 use super::*;
-use crate::account::CallerState;
 use crate::fakes::{Factors, Meanwhile, PASSWORD};
+use crate::people::account::CallerState;
 use crate::ports::MockAccountStore;
 
 /// A time like any other.
@@ -97,7 +97,7 @@ async fn only_hashes_of_recovery_codes_and_a_sealed_secret_are_kept() {
 
     let state = world.kept.state.lock().unwrap();
     let expected: Vec<_> =
-        codes.iter().filter_map(|it| recovery_codes::hash(world.claim.user, it)).collect();
+        codes.iter().filter_map(|it| factors::recovery_codes::hash(world.claim.user, it)).collect();
     assert_eq!(state.codes, expected);
     assert!(state.factor.as_ref().unwrap().sealed.starts_with(world.claim.user.0.as_bytes()));
 }

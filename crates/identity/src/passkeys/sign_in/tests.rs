@@ -6,16 +6,16 @@ use pia_kernel::{LiveSetting, PasskeyId};
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::access_tokens::{AccessTokens, TokenNames};
-use crate::account::Account;
-use crate::caller_cache::CallerCache;
+use crate::people::account::Account;
 use crate::ports::{
     ClaimedPasskey, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges, MockPasskeyStore,
     MockSessionStore, MockSignInLog, SessionStarted,
 };
-use crate::refresh_tokens::RefreshKeys;
 use crate::sessions::SessionSettings;
-use crate::signing_keys::SigningKeys;
+use crate::sessions::access_tokens::{AccessTokens, TokenNames};
+use crate::sessions::caller_cache::CallerCache;
+use crate::sessions::refresh_tokens::RefreshKeys;
+use crate::sessions::signing_keys::SigningKeys;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 

@@ -7,9 +7,9 @@ use pia_kernel::{Timestamp, UserId};
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::factor_proofs::FactorPorts;
+use crate::factors::proofs::FactorPorts;
 use crate::fakes::{Factors, Post, claim};
-use crate::registration::RegistrationRules;
+use crate::people::registration::RegistrationRules;
 
 const ADA: &str = "ada@example.org";
 const OLD: &str = "correct horse battery staple";

@@ -7,10 +7,10 @@ use pia_kernel::{Clock, LiveSetting, Recipient, SessionId, Timestamp, Unverified
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::access_tokens::SessionRef;
-use crate::factor_proofs::{FactorProofs, FactorSettings};
+use crate::factors::proofs::{FactorProofs, FactorSettings};
 use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{AccountStore, MockAccountStore};
+use crate::sessions::access_tokens::SessionRef;
 
 /// Answers as it is told, and keeps what it is asked.
 struct Answering(ErasureOutcome, Mutex<Vec<AccountErasure>>);

@@ -4,9 +4,9 @@ use pia_kernel::SessionId;
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::access_tokens::SessionRef;
-use crate::account::CallerState;
+use crate::people::account::CallerState;
 use crate::ports::{MockAccountStore, MockRoleStore, MockSeats};
+use crate::sessions::access_tokens::SessionRef;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 

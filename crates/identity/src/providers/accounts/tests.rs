@@ -4,10 +4,10 @@ use pia_kernel::{Timestamp, Unavailable};
 use pia_testkit::FixedClock;
 
 use super::*;
+use crate::people::registration::RegistrationPolicy;
 use crate::ports::{
     MockAccountStore, MockLicenceInForce, MockProviderAccounts, MockSeats, ProviderIdentity,
 };
-use crate::registration::RegistrationPolicy;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 

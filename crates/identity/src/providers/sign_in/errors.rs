@@ -3,7 +3,7 @@
 use pia_kernel::Unavailable;
 
 use crate::ports::ProviderError;
-use crate::redirect_target::{DestinationError, ReturnState};
+use crate::providers::redirect_target::{DestinationError, ReturnState};
 use crate::sessions::StartError;
 
 /// Errors that prevent a sign-in at a provider from starting.

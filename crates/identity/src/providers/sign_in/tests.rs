@@ -5,17 +5,17 @@ use pia_kernel::{SessionId, Timestamp, UserId};
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::access_tokens::{AccessTokens, TokenNames};
-use crate::account::Account;
+use crate::people::account::Account;
 use crate::ports::{
     CodeRedemption, MockAccountStore, MockIdentityProviders, MockLicenceInForce,
     MockProviderAccounts, MockProviderFlows, MockSeats, MockSessionStore, MockSignInCodes,
     ProviderError, SessionStarted,
 };
-use crate::redirect_target::DestinationError;
-use crate::refresh_tokens::RefreshKeys;
+use crate::providers::redirect_target::DestinationError;
 use crate::sessions::SessionSettings;
-use crate::signing_keys::SigningKeys;
+use crate::sessions::access_tokens::{AccessTokens, TokenNames};
+use crate::sessions::refresh_tokens::RefreshKeys;
+use crate::sessions::signing_keys::SigningKeys;
 
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
