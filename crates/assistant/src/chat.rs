@@ -2,19 +2,19 @@
 
 use bytes::Bytes;
 
-use crate::answer::ChatStream;
-use crate::chat_request::{RequestedChoice, parse};
-use crate::completion;
+use crate::credits::metered_call::{Billable, CallEnd};
+use crate::credits::usage::Usage;
 use crate::error::AssistantError;
 use crate::gateway::{AiCaller, FullAnswer, Gateway};
 use crate::guardrail::{marked, unmarked};
-use crate::metered_call::{Billable, CallEnd};
-use crate::normalize::normalize_answer;
-use crate::strip_nulls::NullStripper;
-use crate::surface::Surface;
-use crate::target::Mode;
+use crate::json::strip_nulls::NullStripper;
+use crate::request::chat_request::{RequestedChoice, parse};
+use crate::request::surface::Surface;
+use crate::routing::target::Mode;
+use crate::stream;
+use crate::stream::answer::ChatStream;
+use crate::stream::normalize::normalize_answer;
 use crate::turn::ToolMode;
-use crate::usage::Usage;
 
 /// Passes conversations on to a model.
 #[derive(Clone)]
@@ -78,7 +78,7 @@ impl Chat {
 /// that it took.
 fn complete(whole: FullAnswer) -> Result<Bytes, AssistantError> {
     let FullAnswer { body, mut ticket, spent } = whole;
-    if !completion::has_message(&body) {
+    if !stream::completion::has_message(&body) {
         tracing::warn!(
             upstream.model = ticket.target.model,
             "an upstream model sent an answer without a message"
@@ -91,7 +91,7 @@ fn complete(whole: FullAnswer) -> Result<Bytes, AssistantError> {
     ticket.end = CallEnd::Completed;
     let body = normalize_answer(unmarked(body));
     let all = (spent != Usage::default()).then(|| spent.plus(&ticket.used()));
-    let told = all.and_then(|it| completion::with_usage(&body, &it));
+    let told = all.and_then(|it| stream::completion::with_usage(&body, &it));
     Ok(NullStripper::default().strip(told.unwrap_or(body)))
 }
 

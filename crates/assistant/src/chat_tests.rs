@@ -5,13 +5,13 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 
 use super::*;
-use crate::catalogue::ModelCatalogue;
+use crate::credits::usage::{CallOutcome, Usage};
 use crate::fakes::{Script, Surroundings, asker, not_ready, target};
 use crate::gateway::Status;
 use crate::ports::UpstreamError;
+use crate::routing::catalogue::ModelCatalogue;
+use crate::routing::target::Target;
 use crate::rules::GroupRules;
-use crate::target::Target;
-use crate::usage::{CallOutcome, Usage};
 
 const REQUEST: Bytes =
     Bytes::from_static(br#"{"messages":[{"role":"user","content":"12345678"}],"model":"other"}"#);

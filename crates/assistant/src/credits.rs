@@ -1,5 +1,12 @@
 //! Credits: windows, reservations, and the views of them.
 
+pub(crate) mod admission;
+pub(crate) mod meter;
+pub(crate) mod metered_call;
+pub(crate) mod rates;
+pub(crate) mod usage;
+pub(crate) mod usage_json;
+
 mod admission_request;
 mod credit_store;
 mod refusal;

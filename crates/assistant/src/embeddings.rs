@@ -8,20 +8,20 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::admission::{AdmittedCall, CallRequest};
-use crate::attempts::AttemptOutcome;
-use crate::chat_request::malformed;
-use crate::completion;
+use crate::credits::admission::{AdmittedCall, CallRequest};
+use crate::credits::metered_call::{Billable, CallEnd, MeteredCall};
+use crate::credits::rates::{Micros, Rates};
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{AiCaller, Gateway, cost};
-use crate::keys::rest;
-use crate::metered_call::{Billable, CallEnd, MeteredCall};
 use crate::ports::ChatCall;
-use crate::rates::{Micros, Rates};
-use crate::refusal::{Tools, explain_failure};
-use crate::route::may_choose;
-use crate::sample::Text;
-use crate::target::{Mode, Target};
+use crate::request::chat_request::malformed;
+use crate::request::sample::Text;
+use crate::routing::attempts::AttemptOutcome;
+use crate::routing::keys::rest;
+use crate::routing::refusal::{Tools, explain_failure};
+use crate::routing::route::may_choose;
+use crate::routing::target::{Mode, Target};
+use crate::stream;
 
 /// As many as OpenAI takes.
 const MAX_INPUTS: usize = 2048;
@@ -161,7 +161,7 @@ fn reserved(rates: Rates) -> Rates {
 
 /// The answer, if it is one. What the upstream told of its tokens is believed.
 fn complete(body: Bytes, mut ticket: MeteredCall) -> Result<Bytes, AssistantError> {
-    ticket.meter.reported = completion::usage(&body);
+    ticket.meter.reported = stream::completion::usage(&body);
     let vectors = serde_json::from_slice::<Vectors<'_>>(&body).ok();
     if vectors.is_none_or(|it| it.data.is_empty()) {
         tracing::warn!(

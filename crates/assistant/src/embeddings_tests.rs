@@ -3,13 +3,13 @@
 use pia_kernel::LiveSetting;
 
 use super::*;
-use crate::catalogue::ModelCatalogue;
+use crate::credits::usage::CallOutcome;
 use crate::error::AssistantError;
 use crate::fakes::{self, Script, Surroundings, asker};
 use crate::ports::UpstreamError;
+use crate::request::surface::Surface;
+use crate::routing::catalogue::ModelCatalogue;
 use crate::rules::{CreditLimits, GroupRules};
-use crate::surface::Surface;
-use crate::usage::CallOutcome;
 
 const ANSWER: &str = r#"{"object":"list","data":[{"embedding":[0.5],"index":0}],
     "usage":{"prompt_tokens":40,"total_tokens":40}}"#;

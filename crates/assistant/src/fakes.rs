@@ -19,7 +19,8 @@ use pia_kernel::{GroupId, LiveSetting, Secret, SideEffects, Timestamp, Unavailab
 use pia_testkit::FixedClock;
 use serde_json::Value;
 
-use crate::catalogue::{ModelCatalogue, SearchProvider};
+use crate::credits::rates::Micros;
+use crate::credits::usage::UsageRecord;
 use crate::credits::{
     Admission, AdmissionRequest, CreditSettings, CreditStore, CreditWindows, Holder, Mismatch,
     ReservationGuard, ReservationLine, Settlement, SettlementSink, Weeks, Window,
@@ -30,12 +31,11 @@ use crate::personas::NoPersonas;
 use crate::ports::{
     ChatCall, ChatUpstream, Frame, Frames, Timer, TimerFuture, UpstreamError, UsageLog,
 };
-use crate::rates::Micros;
+use crate::routing::catalogue::{ModelCatalogue, SearchProvider};
+use crate::routing::target::{ProviderType, Target};
 use crate::rules::{GroupRules, Rules};
 use crate::settings::Settings;
-use crate::target::{ProviderType, Target};
-use crate::usage::UsageRecord;
-use crate::web_search::{SearchResult, WebSearch};
+use crate::tools::web_search::{SearchResult, WebSearch};
 
 pub(crate) use self::frames::{look, pass};
 pub(crate) use self::polled::not_ready;

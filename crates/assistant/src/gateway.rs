@@ -10,27 +10,27 @@ use bytes::Bytes;
 use pia_kernel::{Clock, GroupId, LiveSetting, UserId};
 use uuid::Uuid;
 
-use crate::answer::{ChatStream, UsageChunks};
-use crate::attempts::Attempts;
-use crate::catalogue::ModelCatalogue;
-use crate::completion;
+use crate::credits::metered_call::{Billable, MeteredCall};
+use crate::credits::usage::Usage;
 use crate::credits::{CreditSettings, CreditStore};
 use crate::error::AssistantError;
 use crate::guardrail::Guardrail;
-use crate::keys::KeyHealth;
-use crate::metered_call::{Billable, MeteredCall};
 use crate::personas::Personas;
 use crate::ports::{ChatUpstream, Timer, TokenCounter, UpstreamError, UsageLog};
-use crate::prompt_body::UpstreamPrompt;
-use crate::route::{choices, embedders, modes};
+use crate::request::prompt_body::UpstreamPrompt;
+use crate::request::surface::Surface;
+use crate::routing::attempts::Attempts;
+use crate::routing::catalogue::ModelCatalogue;
+use crate::routing::keys::KeyHealth;
+use crate::routing::route::{choices, embedders, modes};
+use crate::routing::target::{Mode, Target};
+use crate::routing::upstream_limiter::{LimitReached, Permit, UpstreamLimiter};
 use crate::rules::{ApiKeyBudget, Rules};
 use crate::settings::Settings;
-use crate::surface::Surface;
-use crate::target::{Mode, Target};
+use crate::stream;
+use crate::stream::answer::{ChatStream, UsageChunks};
+use crate::tools::web_search::WebSearch;
 use crate::turn::{ToolMode, Turn};
-use crate::upstream_limiter::{LimitReached, Permit, UpstreamLimiter};
-use crate::usage::Usage;
-use crate::web_search::WebSearch;
 
 /// Caller of a model, and their purpose.
 #[derive(Debug, Clone, Copy)]
@@ -177,14 +177,14 @@ impl Gateway {
         let mut turn = Turn::begin(self.clone(), asker, otherwise, prompt, served).await?;
         loop {
             let (body, ticket) = turn.whole().await?;
-            let called = turn.has_tools().then(|| completion::calls(&body)).flatten();
+            let called = turn.has_tools().then(|| stream::completion::calls(&body)).flatten();
             let Some((calls, text)) = called else {
                 return Ok(FullAnswer { body, ticket, spent: turn.previous_usage });
             };
             let (ours, theirs): (Vec<_>, Vec<_>) =
                 calls.into_iter().partition(|it| turn.is_ours(&it.name));
             if ours.is_empty() || !theirs.is_empty() || !turn.has_rounds_left() {
-                let body = completion::with_calls(&body, &theirs).unwrap_or(body);
+                let body = stream::completion::with_calls(&body, &theirs).unwrap_or(body);
                 return Ok(FullAnswer { body, ticket, spent: turn.previous_usage });
             }
             turn.settle(ticket);

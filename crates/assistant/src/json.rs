@@ -1,5 +1,8 @@
 //! JSON objects of which only the surface is read.
 
+pub(crate) mod pieces;
+pub(crate) mod strip_nulls;
+
 use std::borrow::Cow;
 use std::fmt;
 

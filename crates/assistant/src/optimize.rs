@@ -1,21 +1,26 @@
 //! Improving a text.
 
+pub(crate) mod drafting;
+pub(crate) mod languages;
+pub(crate) mod prompt;
+pub(crate) mod sanitise;
+pub(crate) mod templates;
+
 use pia_kernel::utf16_len;
 use uuid::Uuid;
 
-use crate::answer::{ChatStream, UsageChunks};
-use crate::completion::{self, Completion};
+use crate::credits::metered_call::CallEnd;
+use crate::credits::usage::Usage;
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{AiCaller, FullAnswer, Gateway};
-use crate::languages;
-use crate::metered_call::CallEnd;
-use crate::prompt::{OptimizeTask, TextOrigin, prompt};
-use crate::prompt_body::{ModelHint, UpstreamPrompt};
-use crate::sanitise::{clean, unfenced};
-use crate::target::Mode;
-use crate::templates::{DEFAULT, templates};
+use crate::optimize::prompt::{OptimizeTask, TextOrigin, prompt};
+use crate::optimize::sanitise::{clean, unfenced};
+use crate::optimize::templates::{DEFAULT, templates};
+use crate::request::prompt_body::{ModelHint, UpstreamPrompt};
+use crate::routing::target::Mode;
+use crate::stream::answer::{ChatStream, UsageChunks};
+use crate::stream::completion::{self, Completion};
 use crate::turn::ToolMode;
-use crate::usage::Usage;
 
 /// Maximum length of a user's own instructions, in UTF-16 code units.
 const MAX_PROMPT_CHARS: usize = 20_000;

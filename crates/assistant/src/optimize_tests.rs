@@ -6,11 +6,11 @@ use futures_util::StreamExt;
 use serde_json::Value;
 
 use super::*;
+use crate::credits::usage::CallOutcome;
 use crate::credits::{Gauge, Period};
 use crate::fakes::{Script, Surroundings, asker, pass};
 use crate::ports::Frame;
 use crate::rules::{CreditLimits, GroupRules};
-use crate::usage::CallOutcome;
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":" Better. \n"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
 

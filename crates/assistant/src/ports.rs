@@ -10,8 +10,8 @@ use bytes::Bytes;
 use futures_core::Stream;
 use pia_kernel::Secret;
 
-use crate::target::{ReasoningEffort, Target};
-use crate::usage::UsageRecord;
+use crate::credits::usage::UsageRecord;
+use crate::routing::target::{ReasoningEffort, Target};
 
 /// The two names that OpenAI's API has for one thing. Models of one age
 /// understand but one of them, so a caller's choice is kept.

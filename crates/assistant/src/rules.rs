@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pia_kernel::{ApiKeyId, GroupId, Unavailable};
 
-use crate::target::Mode;
+use crate::routing::target::Mode;
 
 /// Limits on the spending of a group and its members, in whole credits; 0 is no
 /// limit.

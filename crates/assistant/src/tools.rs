@@ -1,15 +1,20 @@
 //! The tools that a request brings, and who runs them.
 
+pub(crate) mod calls;
+pub(crate) mod searching;
+pub(crate) mod server;
+pub(crate) mod web_search;
+
 use std::collections::BTreeSet;
 
 use serde_json::value::RawValue;
 
+use crate::credits::rates::Micros;
 use crate::error::Violation;
-use crate::fetched::address;
 use crate::json::{ArrayElements, Members};
-use crate::messages::MAX_VIOLATIONS;
-use crate::rates::Micros;
-use crate::refusal::Tools;
+use crate::request::fetched::address;
+use crate::request::messages::MAX_VIOLATIONS;
+use crate::routing::refusal::Tools;
 
 /// Types of tools that callers run themselves. Every other type is run by the
 /// upstream, at the operator's expense.

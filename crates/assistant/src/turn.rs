@@ -9,29 +9,29 @@ use bytes::Bytes;
 use pia_kernel::Secret;
 use serde_json::json;
 
-use crate::admission::{AdmittedCall, CallRequest};
-use crate::attempts::{AttemptOutcome, may_be_repeated};
-use crate::completion;
+use crate::credits::admission::{AdmittedCall, CallRequest};
+use crate::credits::metered_call::{Billable, CallEnd, MeteredCall};
+use crate::credits::rates::{Micros, Rates};
+use crate::credits::usage::Usage;
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{AiCaller, Gateway, cost};
-use crate::keys::rest;
-use crate::messages::MAX_VIOLATIONS;
-use crate::metered_call::{Billable, CallEnd, MeteredCall};
 use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError};
-use crate::prompt_body::{AddedMessages, UpstreamPrompt};
-use crate::rates::{Micros, Rates};
-use crate::refusal::explain_failure;
-use crate::route::{Route, route};
+use crate::request::messages::MAX_VIOLATIONS;
+use crate::request::prompt_body::{AddedMessages, UpstreamPrompt};
+use crate::request::sample::Text;
+use crate::request::surface::Surface;
+use crate::routing::attempts::{AttemptOutcome, may_be_repeated};
+use crate::routing::keys::rest;
+use crate::routing::refusal::explain_failure;
+use crate::routing::route::{Route, route};
+use crate::routing::target::{Mode, Target};
+use crate::routing::upstream_limiter::Permit;
 use crate::rules::GroupRules;
-use crate::sample::Text;
-use crate::server_tool_calls::{Call, assistant_message, tool_result};
-use crate::server_tools::{ServerToolTask, ServerTools, format_results};
-use crate::stream_start::{StartedStream, reject_error_body, start_stream};
-use crate::surface::Surface;
-use crate::target::{Mode, Target};
+use crate::stream;
+use crate::stream::start::{StartedStream, reject_error_body, start_stream};
 use crate::tools::HostedTool;
-use crate::upstream_limiter::Permit;
-use crate::usage::Usage;
+use crate::tools::calls::{Call, assistant_message, tool_result};
+use crate::tools::server::{ServerToolTask, ServerTools, format_results};
 
 /// Of more calls at once, the rest is not done.
 const MAX_UPSTREAM_CALLS: usize = 8;
@@ -171,9 +171,9 @@ impl Turn {
             Box::pin(async move { reject_error_body(upstream.complete(call).await?, tools) })
         });
         let (body, mut ticket) = asking.await?;
-        ticket.meter.reported = completion::usage(&body);
+        ticket.meter.reported = stream::completion::usage(&body);
         if ticket.meter.reported.is_none() {
-            ticket.meter.count_text(&completion::text(&body));
+            ticket.meter.count_text(&stream::completion::text(&body));
         }
         Ok((body, ticket))
     }
@@ -245,7 +245,8 @@ impl Turn {
             committed: Arc::default(),
         };
         let Ok((body, mut ticket)) = looking.whole().await else { return failed() };
-        let seen = completion::parse(&body).map(|it| it.text).filter(|it| !it.trim().is_empty());
+        let seen =
+            stream::completion::parse(&body).map(|it| it.text).filter(|it| !it.trim().is_empty());
         if seen.is_none() {
             ticket.fail(Billable::Something);
             return failed();

@@ -5,16 +5,16 @@ use pia_kernel::LiveSetting;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::catalogue::{ModelCatalogue, SearchDepth, SearchProvider};
 use crate::chat::{Chat, ChatAnswer};
+use crate::credits::rates::Micros;
+use crate::credits::usage::CallOutcome;
 use crate::fakes::{Script, Surroundings, asker, look, not_ready, pass};
 use crate::ports::Frame;
-use crate::rates::Micros;
+use crate::routing::catalogue::{ModelCatalogue, SearchDepth, SearchProvider};
+use crate::routing::target::{Addresses, Protection, ProviderType};
 use crate::rules::GroupRules;
-use crate::target::{Addresses, Protection, ProviderType};
 use crate::tools::UpstreamTool;
-use crate::usage::CallOutcome;
-use crate::web_search::SearchResult;
+use crate::tools::web_search::SearchResult;
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Fine."},"finish_reason":"stop"}],"usage":{"prompt_tokens":30,"completion_tokens":3}}"#;
 const SEARCHES: &str = r#"{"choices":[{"message":{"content":"I look.","tool_calls":[{"id":"a","type":"function","function":{"name":"pia_web_search","arguments":"{\"query\":\"news\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}"#;
@@ -390,10 +390,10 @@ async fn a_model_that_is_full_is_answered_for_or_says_when_to_come_again() {
     assert_eq!(around.noted().len(), 1);
 }
 
-#[path = "stream_start_tests.rs"]
+#[path = "stream/start_tests.rs"]
 mod begun;
 
-#[path = "searching_tests.rs"]
+#[path = "tools/searching_tests.rs"]
 mod searching;
 
 #[path = "turn_stream_tests.rs"]

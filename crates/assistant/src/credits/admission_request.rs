@@ -4,9 +4,9 @@ use pia_kernel::{GroupId, UserId};
 use uuid::Uuid;
 
 use super::window::{WindowKey, WindowKind};
-use crate::rates::{Micros, Rates};
+use crate::credits::rates::{Micros, Rates};
+use crate::credits::usage::Usage;
 use crate::rules::{ApiKeyBudget, CreditLimits};
-use crate::usage::Usage;
 
 /// Fewer tokens than these are nothing left.
 const MIN_RESERVATION: i64 = 1000;

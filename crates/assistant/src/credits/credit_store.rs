@@ -8,7 +8,7 @@ use super::refusal::BudgetRefusal;
 use super::reservation::ReservationGuard;
 use super::shortage::TruncationCause;
 use super::windows::CreditWindows;
-use crate::rates::Micros;
+use crate::credits::rates::Micros;
 
 /// Outcome of a request for admission.
 #[derive(Debug)]

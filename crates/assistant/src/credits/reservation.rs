@@ -6,8 +6,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::window::WindowKey;
-use crate::rates::{Micros, Rates};
-use crate::usage::{Usage, UsageRecord};
+use crate::credits::rates::{Micros, Rates};
+use crate::credits::usage::{Usage, UsageRecord};
 
 /// Amount that was reserved in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

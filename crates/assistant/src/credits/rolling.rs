@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pia_kernel::Timestamp;
 
-use crate::rates::Micros;
+use crate::credits::rates::Micros;
 
 /// Length of a rolling window, and of its buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

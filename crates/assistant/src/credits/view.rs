@@ -10,7 +10,7 @@ use super::refusal::Gauge;
 use super::settings::CreditSettings;
 use super::window::WindowKind;
 use super::windows::{CreditWindows, gauge, stock_gauge};
-use crate::rates::Micros;
+use crate::credits::rates::Micros;
 use crate::rules::{ApiKeyBudget, Rules};
 
 /// Used part of this week's budget, and the start of the next week.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::rolling::{Buckets, Span};
 use super::week::Weeks;
-use crate::rates::Micros;
+use crate::credits::rates::Micros;
 
 /// Kind of spending that a window counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -11,7 +11,7 @@ use super::reservation::ReservationLine;
 use super::shortage::TruncationCause;
 use super::week::Weeks;
 use super::window::{Window, WindowKey, WindowKind};
-use crate::rates::Micros;
+use crate::credits::rates::Micros;
 
 /// Time after which an open call may have ended.
 const OPEN_CALL_RETRY: Duration = Duration::from_mins(1);

@@ -8,10 +8,10 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
+use crate::credits::rates::Rates;
 use crate::credits::reservation::Charge;
-use crate::rates::Rates;
+use crate::credits::usage::Usage;
 use crate::rules::{ApiKeyBudget, CreditLimits};
-use crate::usage::Usage;
 
 fn now() -> Timestamp {
     serde_json::from_value("2026-11-18T12:00:00Z".into()).unwrap()

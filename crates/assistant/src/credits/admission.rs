@@ -1,0 +1,153 @@
+//! Deciding whether a call may be made, and out of which budget.
+
+use std::sync::Arc;
+
+use crate::credits::meter::{Meter, PromptTokens};
+use crate::credits::metered_call::{CallEnd, MeteredCall};
+use crate::credits::rates::{Micros, Rates};
+use crate::credits::{
+    Admission, AdmissionRequest, BudgetRefusal, Holder, ReservationGuard, TruncationCause,
+};
+use crate::error::AssistantError;
+use crate::gateway::{AiCaller, Gateway};
+use crate::ports::OutputCap;
+use crate::request::sample::Text;
+use crate::routing::target::{Mode, Target};
+use crate::rules::GroupRules;
+
+/// A call that somebody would like to make.
+pub(crate) struct CallRequest<'a> {
+    pub(crate) asker: AiCaller,
+    /// For what it is written down.
+    pub(crate) mode: Mode,
+    /// Rules of the caller's group.
+    pub(crate) rules: &'a GroupRules,
+    /// Model that is asked first.
+    pub(crate) target: Arc<Target>,
+    /// Highest rates of its tokens, whichever model answers in the end.
+    pub(crate) rates: Rates,
+    /// Highest fee of its tools, besides its tokens.
+    pub(crate) fee: Micros,
+    /// Text of its prompt.
+    pub(crate) prompt: Text,
+    /// Maximum length of the answer that the caller asked for.
+    pub(crate) max_output: Option<OutputCap>,
+}
+
+/// A call that may be made.
+pub(crate) struct AdmittedCall {
+    pub(crate) ticket: MeteredCall,
+    /// Our estimate of its prompt, in tokens.
+    pub(crate) prompt: i64,
+    /// Maximum length of its answer at most, which the upstream is to be told.
+    pub(crate) max_output: Option<OutputCap>,
+}
+
+/// Result of an admission.
+struct ReservationOutcome {
+    /// Nothing where nothing is limited.
+    reservation: Option<ReservationGuard>,
+    /// The tokens of the prompt, where they were counted.
+    prompt: Option<i64>,
+    max_output: Option<OutputCap>,
+    truncation_cause: Option<Box<TruncationCause>>,
+}
+
+impl Gateway {
+    /// Decides whether a call may be made, and reserves what it may spend. A
+    /// call that nothing limits waits for nobody.
+    pub(crate) async fn admit(
+        &self,
+        wanted: CallRequest<'_>,
+    ) -> Result<AdmittedCall, AssistantError> {
+        let ReservationOutcome {
+            reservation: hold,
+            prompt: counted,
+            max_output,
+            truncation_cause: short,
+        } = self.reserved(&wanted).await?;
+        let CallRequest { asker, mode, target, fee, prompt, .. } = wanted;
+        let estimate = counted.unwrap_or_else(|| prompt.estimate());
+        let metered = counted.map_or(PromptTokens::Text(prompt), PromptTokens::Counted);
+        let ticket = MeteredCall {
+            asker,
+            mode,
+            target,
+            fee,
+            meter: Meter::of_prompt(metered),
+            end: CallEnd::Open,
+            reservation: hold,
+            truncation_cause: short,
+            permit: None,
+            log: Arc::clone(&self.usage),
+            tokens: Arc::clone(&self.tokens),
+            clock: Arc::clone(&self.clock),
+        };
+        Ok(AdmittedCall { ticket, prompt: estimate, max_output })
+    }
+
+    /// Nobody is refused for what a group said a few seconds ago.
+    async fn reserved(
+        &self,
+        wanted: &CallRequest<'_>,
+    ) -> Result<ReservationOutcome, AssistantError> {
+        let refused = match self.reserve(wanted, wanted.rules).await {
+            Err(refused @ AssistantError::OverBudget(_)) => refused,
+            other => return other,
+        };
+        let fresh = self.rules.fresh(wanted.asker.group).await?;
+        let same = fresh.credits == wanted.rules.credits && fresh.free == wanted.rules.free;
+        if same { Err(refused) } else { self.reserve(wanted, &fresh).await }
+    }
+
+    async fn reserve(
+        &self,
+        wanted: &CallRequest<'_>,
+        rules: &GroupRules,
+    ) -> Result<ReservationOutcome, AssistantError> {
+        let settings = self.credits.get();
+        let AiCaller { user, group, key, .. } = wanted.asker;
+        if settings.suspends(group, rules) {
+            let now = self.clock.now();
+            let refusal = BudgetRefusal::suspended(settings.weeks.end(now), now);
+            return Err(AssistantError::OverBudget(refusal));
+        }
+        let name = wanted.max_output.and_then(|it| it.name);
+        let asked = wanted.max_output.map(|it| it.tokens);
+        let holder = Holder { member: user, group, key, limits: rules.credits };
+        if holder.is_unlimited() {
+            let bound = asked.into_iter().chain(settings.max_output).min();
+            let max_output = bound.map(|tokens| OutputCap { tokens, name });
+            return Ok(ReservationOutcome {
+                reservation: None,
+                prompt: None,
+                max_output,
+                truncation_cause: None,
+            });
+        }
+        let output = settings.output(asked);
+        let prompt = wanted.prompt.tokens(&*self.tokens);
+        let ask = AdmissionRequest { holder, rates: wanted.rates, fee: wanted.fee, prompt, output };
+        match self.credit_store.admit(ask).await {
+            Ok(Admission::Granted {
+                reservation: hold,
+                output: tokens,
+                truncation_cause: short,
+            }) => {
+                let max_output = Some(OutputCap { tokens, name });
+                Ok(ReservationOutcome {
+                    reservation: Some(hold),
+                    prompt: Some(prompt),
+                    max_output,
+                    truncation_cause: short,
+                })
+            }
+            Ok(Admission::Refused(refusal)) => Err(AssistantError::OverBudget(refusal)),
+            Err(err) => Err(err.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "admission_tests.rs"]
+mod tests;

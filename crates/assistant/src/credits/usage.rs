@@ -1,0 +1,90 @@
+//! Usage of a call, as it is recorded.
+
+use pia_kernel::{ApiKeyId, GroupId, Timestamp, UserId};
+use uuid::Uuid;
+
+use crate::credits::rates::{Micros, Rates};
+use crate::routing::target::Mode;
+
+/// Tokens that a call used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Of what was sent, those read from a cache included.
+    pub input: i64,
+    /// Of `input`, those read from a cache.
+    pub cached_input: i64,
+    /// Of what came back, reasoning included.
+    pub output: i64,
+    /// Tokens that the provider's own tools inserted.
+    pub connector: i64,
+    /// Of `output`, those of reasoning, which most providers keep to themselves.
+    pub reasoning: i64,
+}
+
+impl Usage {
+    /// Of two calls together.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            cached_input: self.cached_input.saturating_add(other.cached_input),
+            output: self.output.saturating_add(other.output),
+            connector: self.connector.saturating_add(other.connector),
+            reasoning: self.reasoning.saturating_add(other.reasoning),
+        }
+    }
+}
+
+/// End of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallOutcome {
+    /// With a whole answer.
+    Completed,
+    /// The caller left before the end.
+    Abandoned,
+    /// The upstream failed after it had begun to answer.
+    Failed,
+}
+
+impl CallOutcome {
+    /// Its name in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Abandoned => "abandoned",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// One call's usage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageRecord {
+    /// Its own id, so that writing it twice is noticed.
+    pub id: Uuid,
+    /// Time at which the call ended.
+    pub at: Timestamp,
+    /// Account of the caller.
+    pub user: UserId,
+    /// The group that they were in.
+    pub group: GroupId,
+    /// The key that they called with, if they used one.
+    pub key: Option<ApiKeyId>,
+    /// Mode of the call.
+    pub mode: Mode,
+    /// Provider type that answered: `OpenAI`.
+    pub provider: &'static str,
+    /// The id of the catalogue entry that answered, if it was one.
+    pub entry: Option<String>,
+    /// Model that was called.
+    pub model: String,
+    /// The tokens.
+    pub tokens: Usage,
+    /// Rates per million tokens of each kind at that time.
+    pub rates: Rates,
+    /// Cost of the call at these rates.
+    pub spent: Micros,
+    /// True if the tokens are our estimate, the upstream having told none.
+    pub estimated: bool,
+    /// End of the call.
+    pub outcome: CallOutcome,
+}

@@ -1,0 +1,11 @@
+//! Requests of callers: what they ask, and what of it goes to a model.
+
+pub(crate) mod address;
+pub(crate) mod chat_request;
+pub(crate) mod fetched;
+pub(crate) mod messages;
+pub(crate) mod parameters;
+pub(crate) mod pictures;
+pub(crate) mod prompt_body;
+pub(crate) mod sample;
+pub(crate) mod surface;

@@ -1,0 +1,187 @@
+//! A request for a chat completion: checked, and cut down to what goes on.
+
+use std::fmt;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+
+use crate::error::{AssistantError, Violation};
+use crate::json::Key;
+use crate::json::pieces::Pieces;
+use crate::request;
+use crate::request::prompt_body::{ModelHint, UpstreamPrompt, strip_closing_bracket};
+use crate::routing::refusal::Tools;
+use crate::stream::answer::UsageChunks;
+use crate::tools::RequestTools;
+
+/// Members that may go upstream after messages and tools, in that order.
+/// Everything else, such as `user`, `store` and `metadata`, stays here.
+const FORWARDED_KEYS: [&str; 12] = [
+    "tool_choice",
+    "parallel_tool_calls",
+    "temperature",
+    "top_p",
+    "stop",
+    "seed",
+    "response_format",
+    "presence_penalty",
+    "frequency_penalty",
+    "logit_bias",
+    "logprobs",
+    "top_logprobs",
+];
+
+/// Of these, what makes no sense without tools, and is refused upstream.
+const TOOL_KEYS: [&str; 2] = ["tool_choice", "parallel_tool_calls"];
+
+/// Members that are read, and not forwarded as they stand.
+const PARSED_KEYS: [&str; 10] = [
+    "messages",
+    "tools",
+    "stream",
+    "stream_options",
+    "n",
+    "max_tokens",
+    "max_completion_tokens",
+    "reasoning_effort",
+    "model",
+    "metadata",
+];
+
+/// All that counts in a request; of other keys nothing is read.
+pub fn keys() -> impl Iterator<Item = &'static str> {
+    FORWARDED_KEYS.into_iter().chain(PARSED_KEYS)
+}
+
+/// A request, by the form of its answer.
+pub(crate) enum RequestedChoice {
+    Whole(UpstreamPrompt),
+    Stream(UpstreamPrompt, UsageChunks),
+}
+
+/// Reads the body of a request. Only its surface is parsed, in place: large
+/// contents are neither copied nor unescaped.
+pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
+    let request: RequestMembers<'_> =
+        serde_json::from_slice(body).map_err(|err| malformed(&err))?;
+    let mut wrong = Vec::new();
+    let mut spoken = request::messages::check(request.get("messages"), &mut wrong);
+    let own = RequestTools::check(request.get("tools"), request.get("tool_choice"), &mut wrong);
+    let tools = own.sent();
+    request::parameters::check(&|key| request.get(key), &mut wrong);
+    if !wrong.is_empty() {
+        return Err(AssistantError::Invalid(wrong));
+    }
+    let usage = match request.get("stream_options").map(RawValue::get) {
+        Some(options) if request::parameters::include_usage(options) => UsageChunks::Told,
+        _ => UsageChunks::Kept,
+    };
+    if let Some(tools) = request.get("tools") {
+        spoken.text.words.add(tools.get().as_bytes());
+    }
+    let prompt = UpstreamPrompt {
+        messages: request.get("messages").map_or_else(Bytes::new, |it| array(body, it)),
+        tool_list: request.get("tools").filter(|_| tools == Tools::Sent).map(|it| array(body, it)),
+        rest: forwarded_members(body, &request, tools),
+        text: spoken.text,
+        tools,
+        may_call: request.get("tool_choice").is_none_or(|it| it.get() == "\"auto\""),
+        pictures: spoken.pictures,
+        address: spoken.address.or(own.address),
+        hosted: own.hosted,
+        max_output: request::parameters::cap(&|key| request.get(key)),
+        effort: request.get("reasoning_effort").and_then(request::parameters::effort),
+        model_hint: ModelHint {
+            model: request.get("model").and_then(request::parameters::name),
+            persona_type: request.get("metadata").and_then(request::parameters::persona_type),
+        },
+    };
+    match request.get("stream").map(RawValue::get) {
+        Some("true") => Ok(RequestedChoice::Stream(prompt, usage)),
+        _ => Ok(RequestedChoice::Whole(prompt)),
+    }
+}
+
+/// An array of the request, without its last bracket.
+fn array(body: &Bytes, value: &RawValue) -> Bytes {
+    body.slice_ref(strip_closing_bracket(value.get()).as_bytes())
+}
+
+/// Returns the other members to forward, each after its comma.
+fn forwarded_members(body: &Bytes, request: &RequestMembers<'_>, tools: Tools) -> Vec<Bytes> {
+    let mut pieces = Pieces::default();
+    for key in FORWARDED_KEYS {
+        if let Some(value) = request.get(key)
+            && (tools == Tools::Sent || !TOOL_KEYS.contains(&key))
+        {
+            pieces.text(&format!(",\"{key}\":"));
+            pieces.part(body, value.get());
+        }
+    }
+    pieces.finish()
+}
+
+/// Tells broken JSON from JSON that is no object, and repeats none of it.
+pub(crate) fn malformed(err: &serde_json::Error) -> AssistantError {
+    match err.classify() {
+        Category::Data => AssistantError::Invalid(vec![Violation::new(
+            "",
+            "invalid_type",
+            "The request body must be a JSON object.",
+        )]),
+        Category::Io | Category::Syntax | Category::Eof => {
+            AssistantError::Malformed(err.to_string())
+        }
+    }
+}
+
+/// The members of a request that count for something; of two with the same
+/// key the last, and none that is null.
+struct RequestMembers<'a>(Vec<(&'static str, &'a RawValue)>);
+
+impl<'a> RequestMembers<'a> {
+    fn get(&self, key: &str) -> Option<&'a RawValue> {
+        let (_, value) = self.0.iter().find(|(it, _)| *it == key)?;
+        (value.get() != "null").then_some(*value)
+    }
+
+    fn set(&mut self, key: &'static str, value: &'a RawValue) {
+        self.0.retain(|(it, _)| *it != key);
+        self.0.push((key, value));
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for RequestMembers<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = RequestMembers<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut surface = RequestMembers(Vec::new());
+                while let Some(Key(key)) = map.next_key()? {
+                    let known = keys().find(|it| *it == key);
+                    match known {
+                        Some(known) => surface.set(known, map.next_value()?),
+                        None => drop(map.next_value::<IgnoredAny>()?),
+                    }
+                }
+                Ok(surface)
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+#[cfg(test)]
+#[path = "chat_request_tests.rs"]
+mod tests;

@@ -1,0 +1,194 @@
+//! Tests of the part of a request that goes upstream, and of its violations.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::ports::{CapName, OutputCap};
+use crate::request::prompt_body::AddedMessages;
+
+fn ask(body: &str) -> Result<RequestedChoice, AssistantError> {
+    parse(&Bytes::copy_from_slice(body.as_bytes()))
+}
+
+fn forwarded(body: &str) -> Value {
+    let Ok(RequestedChoice::Whole(prompt) | RequestedChoice::Stream(prompt, _)) = ask(body) else {
+        panic!("refused");
+    };
+    let mut body = prompt.body(&AddedMessages::default());
+    body.push(Bytes::from_static(b"}"));
+    serde_json::from_slice(&body.concat()).unwrap()
+}
+
+fn wrong(body: &str) -> Vec<(String, &'static str)> {
+    match ask(body) {
+        Err(AssistantError::Invalid(wrong)) => {
+            wrong.into_iter().map(|it| (it.field, it.code)).collect()
+        }
+        Err(other) => panic!("{other:?}"),
+        Ok(_) => vec![],
+    }
+}
+
+fn with(member: &str) -> String {
+    format!(r#"{{"messages":[{{"role":"user","content":"x"}}],{member}}}"#)
+}
+
+#[test]
+fn only_what_is_known_goes_on_and_as_it_came() {
+    let body = json!({
+        "model": "pia-cloud", "user": "me", "store": true, "stream": true, "n": 1,
+        "stream_options": {"include_usage": true}, "metadata": {"pia_persona_type": "fast"},
+        "web_search_options": {}, "service_tier": "x", "plugins": [{"id": "web"}],
+        "functions": [{"name": "f"}], "function_call": "auto", "extra_body": {"a": 1},
+        "mcp_servers": [{"url": "x"}], "data_sources": [7], "models": ["m:online"], "temperature": 0.5, "top_p": 1,
+        "max_tokens": 5, "stop": ["a"], "seed": 7, "response_format": {"type": "text"},
+        "logit_bias": {"1": 2}, "logprobs": true, "top_logprobs": 2, "reasoning_effort": "low",
+        "presence_penalty": -2, "frequency_penalty": 2, "max_completion_tokens": 6,
+        "tools": [{"type": "function"}], "tool_choice": "auto", "parallel_tool_calls": false,
+        "messages": [{"role": "user", "content": "x", "name": "y"}],
+    });
+
+    assert_eq!(
+        forwarded(&body.to_string()),
+        json!({
+            "messages": [{"role": "user", "content": "x", "name": "y"}],
+            "tools": [{"type": "function"}], "tool_choice": "auto", "parallel_tool_calls": false,
+            "temperature": 0.5, "top_p": 1, "stop": ["a"], "seed": 7, "response_format": {"type": "text"},
+            "presence_penalty": -2, "frequency_penalty": 2, "logit_bias": {"1": 2},
+            "logprobs": true, "top_logprobs": 2,
+        })
+    );
+}
+
+#[test]
+fn a_null_is_an_absent_key_and_no_tools_are_none() {
+    let body = with(r#""temperature":null,"stop":null,"tools":[],"tool_choice":"none","n":null"#);
+
+    assert_eq!(forwarded(&body), json!({"messages": [{"role": "user", "content": "x"}]}));
+}
+
+#[test]
+fn a_type_of_persona_that_is_blank_is_the_general_one() {
+    let of = |metadata: &str| match ask(&with(&format!(r#""metadata":{metadata}"#))) {
+        Ok(RequestedChoice::Whole(prompt)) => prompt.model_hint.persona_type,
+        _ => panic!("{metadata}"),
+    };
+
+    assert_eq!(of(r#"{"pia_persona_type":" Code "}"#).as_deref(), Some("code"));
+    assert_eq!(of(r#"{"pia_persona_type":""}"#).as_deref(), Some("general"));
+    assert_eq!(of(r#"{"pia_persona_type":" \t"}"#).as_deref(), Some("general"));
+    let long = format!(r#"{{"pia_persona_type":"{}"}}"#, "x".repeat(51));
+    for none in ["{}", r#"{"pia_persona_type":null}"#, r#"{"pia_persona_type":7}"#, "7", &long] {
+        assert_eq!(of(none), None, "{none}");
+    }
+}
+
+#[test]
+fn of_two_equal_keys_the_last_counts() {
+    assert_eq!(forwarded(&with(r#""seed":1,"seed":2"#))["seed"], 2);
+}
+
+#[test]
+fn the_form_of_the_answer_is_the_callers() {
+    let form = |member| match ask(&with(member)) {
+        Ok(RequestedChoice::Whole(_)) => "whole",
+        Ok(RequestedChoice::Stream(_, UsageChunks::Told)) => "stream with usage",
+        Ok(RequestedChoice::Stream(_, UsageChunks::Kept)) => "stream",
+        Err(err) => panic!("{err:?}"),
+    };
+
+    assert_eq!(form(r#""stream":false"#), "whole");
+    assert_eq!(form(r#""stream":null"#), "whole");
+    assert_eq!(form(r#""stream":true"#), "stream");
+    assert_eq!(form(r#""stream":true,"stream_options":{}"#), "stream");
+    assert_eq!(
+        form(r#""stream":true,"stream_options":{"include_usage":true,"x":1}"#),
+        "stream with usage"
+    );
+}
+
+#[test]
+fn wrong_parameters_are_named() {
+    for (member, field, code) in [
+        (r#""stream":"yes""#, "stream", "invalid_type"),
+        (r#""stream_options":[true]"#, "stream_options", "invalid_type"),
+        (r#""stream_options":{"include_usage":1}"#, "stream_options", "invalid_type"),
+        (r#""temperature":2.1"#, "temperature", "out_of_range"),
+        (r#""temperature":-0.1"#, "temperature", "out_of_range"),
+        (r#""temperature":"hot""#, "temperature", "invalid_type"),
+        (r#""top_p":1.5"#, "top_p", "out_of_range"),
+        (r#""presence_penalty":3"#, "presence_penalty", "out_of_range"),
+        (r#""max_tokens":0"#, "max_tokens", "out_of_range"),
+        (r#""max_tokens":-1"#, "max_tokens", "out_of_range"),
+        (r#""max_completion_tokens":1.5"#, "max_completion_tokens", "out_of_range"),
+        (r#""max_tokens":1e-3"#, "max_tokens", "out_of_range"),
+        (r#""max_tokens":1e300"#, "max_tokens", "out_of_range"),
+        (r#""max_tokens":"5""#, "max_tokens", "out_of_range"),
+        (r#""n":2"#, "n", "out_of_range"),
+        (r#""n":1.5"#, "n", "out_of_range"),
+        (r#""tools":{}"#, "tools", "invalid_type"),
+        (r#""tools":[{"type":"function"},"x"]"#, "tools[1]", "invalid_type"),
+        (r#""messages":"x""#, "messages", "invalid_type"),
+        (r#""messages":null"#, "messages", "required"),
+    ] {
+        assert_eq!(wrong(&with(member)), [(field.to_owned(), code)], "{member}");
+    }
+    assert_eq!(wrong("{}"), [("messages".to_owned(), "required")]);
+    assert_eq!(wrong("[]"), [(String::new(), "invalid_type")]);
+}
+
+#[test]
+fn a_whole_number_is_one_however_it_is_written() {
+    for (written, tokens) in [("1", 1), ("1.0", 1), ("1.20e2", 120), ("4096.00", 4096)] {
+        let body = with(&format!(r#""max_tokens":{written},"n":1.0"#));
+
+        let Ok(RequestedChoice::Whole(prompt)) = ask(&body) else { panic!("{written}") };
+
+        let cap = OutputCap { tokens, name: Some(CapName::MaxTokens) };
+        assert_eq!(prompt.max_output, Some(cap), "{written}");
+    }
+}
+
+#[test]
+fn broken_json_is_told_without_its_content() {
+    for body in ["", "{", r#"{"messages":[secret]}"#, r#"{"messages":[]} x"#] {
+        let Err(AssistantError::Malformed(why)) = ask(body) else { panic!("{body}") };
+
+        assert!(!why.contains("secret"), "{why}");
+    }
+}
+
+#[test]
+fn deep_json_is_read_without_recursion() {
+    let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
+    let body = with(&format!(r#""response_format":{deep},"metadata":{deep}"#));
+    let message = format!(r#"{{"messages":[{{"role":"user","content":"x","y":{deep}}}]}}"#);
+
+    assert!(ask(&body).is_ok());
+    assert!(ask(&message).is_ok());
+    assert_eq!(
+        wrong(&format!(r#"{{"messages":{deep}}}"#)),
+        [("messages[0]".to_owned(), "invalid_type")]
+    );
+}
+
+#[test]
+fn large_parts_are_slices_of_the_request() {
+    let image = "A".repeat(100_000);
+    let body = Bytes::from(json!({
+        "temperature": 1,
+        "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": image}}]}],
+        "tools": [{"type": "function", "function": {"description": "d".repeat(5000)}}],
+    }).to_string());
+    let within = body.as_ptr_range();
+
+    let Ok(RequestedChoice::Whole(prompt)) = parse(&body) else { panic!("refused") };
+    let tokens = prompt.text.tokens(&crate::fakes::QuarterTokens);
+    let pieces = prompt.body(&AddedMessages::default());
+
+    let copied: usize =
+        pieces.iter().filter(|it| !within.contains(&it.as_ptr())).map(Bytes::len).sum();
+    assert!(copied < 100, "{copied} bytes copied");
+    assert!(pieces.iter().map(Bytes::len).sum::<usize>() > 105_000);
+    assert!((2200..2400).contains(&tokens), "an image is not counted by its bytes: {tokens}");
+}

@@ -1,0 +1,205 @@
+//! Parts of a message that its upstream would have to fetch.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::json::Key;
+use crate::request::address::is_address;
+
+/// Maximum depth of the search in a part; anything deeper counts as an address.
+const MAX_DEPTH: u8 = 8;
+/// No address is longer, in bytes of JSON.
+const MAX_URL_BYTES: usize = 8 * 1024;
+/// So much of a longer text is looked at.
+const CHECKED_PREFIX_BYTES: usize = 256;
+/// Keys whose values are texts, whatever they contain.
+const TEXT_KEYS: [&str; 2] = ["text", "filename"];
+/// Longer keys are not repeated to who sent them.
+const MAX_KEY_BYTES: usize = 40;
+
+/// Returns where the value of a key first names something by an address, and
+/// not by `data:`: `image_url.url`.
+///
+/// Readers differ in which of two equal keys they take, and some take keys in
+/// any case, so all are looked at. Nothing of the value is kept or copied.
+pub(crate) fn address(key: &str, value: &RawValue) -> Option<String> {
+    in_member(key, value, MAX_DEPTH)
+}
+
+fn in_member(key: &str, value: &RawValue, depth: u8) -> Option<String> {
+    if TEXT_KEYS.iter().any(|it| it.eq_ignore_ascii_case(key)) {
+        return None;
+    }
+    let inner = in_value(value, AddressRule::by(key), depth)?;
+    let is_plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
+    let plain = key.len() <= MAX_KEY_BYTES && key.bytes().all(is_plain);
+    Some(format!("{}{inner}", if plain { key } else { "?" }))
+}
+
+/// Meaning of the texts under a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AddressRule {
+    Always,
+    IfTheyLookSo,
+}
+
+impl AddressRule {
+    fn by(key: &str) -> Self {
+        let key = key.to_ascii_lowercase();
+        let always = key.ends_with("url") || key.ends_with("uri");
+        if always { Self::Always } else { Self::IfTheyLookSo }
+    }
+}
+
+fn in_value(value: &RawValue, named: AddressRule, depth: u8) -> Option<String> {
+    match value.get().as_bytes().first() {
+        Some(b'"') => is_remote_address(value.get(), named).then(String::new),
+        Some(b'{' | b'[') => match depth.checked_sub(1) {
+            Some(depth) => AddressVisitor { named, depth }.deserialize(value).unwrap_or_default(),
+            None => Some(String::new()),
+        },
+        _ => None,
+    }
+}
+
+/// Looks through an object or an array.
+struct AddressVisitor {
+    named: AddressRule,
+    depth: u8,
+}
+
+impl<'de> DeserializeSeed<'de> for AddressVisitor {
+    type Value = Option<String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for AddressVisitor {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object or an array")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
+        while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+            if found.is_none() {
+                found = in_member(&key, value, self.depth);
+            }
+        }
+        Ok(found.map(|it| format!(".{it}")))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut at = 0_usize;
+        while let Some(value) = seq.next_element::<&'de RawValue>()? {
+            if let Some(inner) = in_value(value, self.named, self.depth) {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                return Ok(Some(format!("[{at}]{inner}")));
+            }
+            at += 1;
+        }
+        Ok(None)
+    }
+}
+
+/// Tells whether a JSON string is an address of something elsewhere.
+fn is_remote_address(json: &str, named: AddressRule) -> bool {
+    if is_data(json.get(1..).unwrap_or_default()) {
+        return false;
+    }
+    let is_named = |text: &str| named == AddressRule::Always || is_address(text);
+    if json.len() > MAX_URL_BYTES {
+        let start = decode_prefix(json);
+        return is_named(&start) && !is_data(&start);
+    }
+    let Ok(text) = serde_json::from_str::<Cow<'_, str>>(json) else { return true };
+    is_named(&text) && !is_data(&text)
+}
+
+/// Returns whether an address holds what it stands for.
+fn is_data(text: &str) -> bool {
+    text.get(..5).is_some_and(|it| it.eq_ignore_ascii_case("data:"))
+}
+
+/// Returns the start of a long JSON string. An escape that would be cut is left
+/// out.
+fn decode_prefix(json: &str) -> String {
+    let mut cuts = (0..16).filter_map(|less| json.get(..CHECKED_PREFIX_BYTES - less));
+    let read = |start: &str| serde_json::from_str(&format!("{start}\"")).ok();
+    cuts.find_map(read).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(json: &str) -> Option<String> {
+        let value: &RawValue = serde_json::from_str(json).unwrap();
+        address("part", value).map(|it| it.replacen("part", "", 1))
+    }
+
+    #[test]
+    fn what_is_in_the_request_is_fine() {
+        for fine in [
+            r#"{"image_url":{"url":"data:image/png;base64,AAAA"}}"#,
+            r#"{"image_url":{"url":"DATA:image/png;base64,AAAA"}}"#,
+            r#"{"image_url":{"url":"\u0064ata:image/png;base64,AAAA"}}"#,
+            r#"{"image_url":"data:image/png;base64,AAAA"}"#,
+            r#"{"image_url":{"url":7}}"#,
+            r#"{"image_url":null}"#,
+            r#"{"type":"text","text":"http://h","Text":"http://h"}"#,
+            r#"{"file":{"file_id":"file-7","filename":"http: notes"}}"#,
+            r#"{"file":{"file_data":"data:application/pdf;base64,AAAA"}}"#,
+            r#"{"file":{"file_data":"/9j/4AAQ"}}"#,
+            r#"{"input_audio":{"data":"AAAA","format":"wav"}}"#,
+            r#"{"source":{"type":"base64","media_type":"image/png","data":"AAAA"}}"#,
+        ] {
+            assert_eq!(found(fine), None, "{fine}");
+        }
+        let long = format!(r#"{{"data":"{}","url":"data:,{}"}}"#, r"\u002B".repeat(9000), "x");
+        assert_eq!(found(&long), None);
+    }
+
+    #[test]
+    fn an_address_is_found_wherever_it_stands() {
+        for (odd, place) in [
+            (r#"{"image_url":{"url":"https://h/x.png"}}"#, ".image_url.url"),
+            (r#"{"image_url":{"url":"https://example.com/x.png"}}"#, ".image_url.url"),
+            (r#"{"image_url":{"url":"http://127.0.0.1.nip.io/"}}"#, ".image_url.url"),
+            (r#"{"image_url":{"url":""}}"#, ".image_url.url"),
+            (r#"{"file":{"file_id":"https://example.com/x.pdf"}}"#, ".file.file_id"),
+            (r#"{"source":{"type":"url","url":"https://example.com/"}}"#, ".source.url"),
+            (r#"{"image_url":{"url":"http://ex.com\\@10.0.0.1/"}}"#, ".image_url.url"),
+            (r#"{"image_url":{"url":" http://169.254.169.254/"}}"#, ".image_url.url"),
+            (r#"{"image_url":{"url":"\u0068ttp://h"}}"#, ".image_url.url"),
+            (r#"{"image_url":{"url":"file:///etc/passwd"}}"#, ".image_url.url"),
+            (r#"{"image_url":{"url":"data:x","url":"http://h"}}"#, ".image_url.url"),
+            (r#"{"image_url":{"url":"http://h","url":"data:x"}}"#, ".image_url.url"),
+            (r#"{"image_url":{"url":"data:x"},"image_url":"http://h"}"#, ".image_url"),
+            (r#"{"image_url":{"url":"data:x","URL":"http://h"}}"#, ".image_url.URL"),
+            (r#"{"Image_Url":{"Url":"http://h"}}"#, ".Image_Url.Url"),
+            (r#"{"image_url":"http://h"}"#, ".image_url"),
+            (r#"{"image_url":["http://h"]}"#, ".image_url[0]"),
+            (r#"{"image_url":"nonsense"}"#, ".image_url"),
+            (r#"{"video_url":{"url":"http://h"}}"#, ".video_url.url"),
+            (r#"{"audio_url":{"url":"http://h"}}"#, ".audio_url.url"),
+            (r#"{"file":{"file_id":"http://h/x.pdf"}}"#, ".file.file_id"),
+            (r#"{"file":{"file_data":"\u0068ttp://h"}}"#, ".file.file_data"),
+            (r#"{"source":{"type":"url","url":"http://10.0.0.1/"}}"#, ".source.url"),
+            (r#"{"content":[7,{"source":{"x":"http://h"}}]}"#, ".content[1].source.x"),
+            (r#"{"a b":"http://h"}"#, ".?"),
+            (r"[[[[[[[[[]]]]]]]]]", "[0][0][0][0][0][0][0][0]"),
+        ] {
+            assert_eq!(found(odd).as_deref(), Some(place), "{odd}");
+        }
+        let long = format!(r#"{{"x":"\u0068ttp://example.com/{}"}}"#, "x".repeat(9000));
+        assert_eq!(found(&long).as_deref(), Some(".x"));
+    }
+}

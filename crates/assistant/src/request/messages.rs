@@ -1,0 +1,379 @@
+//! The messages of a request, checked without copying them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::error::Violation;
+use crate::json::{ArrayElements, Key};
+use crate::request::fetched::address;
+use crate::request::sample::Text;
+
+/// A request that is wrong everywhere is told so this often.
+pub(crate) const MAX_VIOLATIONS: usize = 20;
+const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
+
+/// Rough cost of an image in tokens, whatever its bytes.
+const TOKENS_PER_IMAGE: i64 = 1000;
+/// About so many bytes of a file or a recording, written in base64, make a token.
+const MEDIA_BYTES_PER_TOKEN: usize = 32;
+/// Beyond this a text is not unescaped only to be counted.
+const MAX_UNESCAPED_BYTES: usize = 1024 * 1024;
+/// Tokens around each message.
+const TOKENS_OF_A_MESSAGE: i64 = 4;
+
+/// Results of checking messages.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CheckedMessages {
+    /// Text by which their tokens are counted.
+    pub(crate) text: Text,
+    /// True if there are pictures among them.
+    pub(crate) pictures: bool,
+    /// The first part that names something by an address, which whoever answers
+    /// would fetch.
+    pub(crate) address: Option<String>,
+}
+
+/// Checks the messages, and gathers what their tokens are counted by.
+pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> CheckedMessages {
+    let mut spoken = CheckedMessages::default();
+    let Some(messages) = messages else {
+        wrong.push(Violation::new("messages", "required", "The messages are missing."));
+        return spoken;
+    };
+    let Ok(ArrayElements { first, count }) = serde_json::from_str(messages.get()) else {
+        wrong.push(Violation::new("messages", "invalid_type", "The messages must be an array."));
+        return spoken;
+    };
+    if count == 0 {
+        wrong.push(Violation::new("messages", "empty", "There must be at least one message."));
+    }
+    if count > ArrayElements::MAX_LEN {
+        let message = format!("There must not be more than {} messages.", ArrayElements::MAX_LEN);
+        wrong.push(Violation::new("messages", "too_many", message));
+        return spoken;
+    }
+    for (at, message) in first.into_iter().enumerate() {
+        check_message(at, message, &mut spoken, wrong);
+        spoken.pictures |= message.get().contains("image_url");
+        if wrong.len() >= MAX_VIOLATIONS {
+            break;
+        }
+    }
+    spoken
+}
+
+/// A message, as far as it is read.
+#[derive(Default)]
+struct Message<'a> {
+    role: Option<&'a RawValue>,
+    content: Option<&'a RawValue>,
+    tool_calls: Option<&'a RawValue>,
+    /// First address by which it names something to fetch.
+    address: Option<String>,
+}
+
+/// Other members of a message, none of which is fetched.
+const UNFETCHED_MEMBERS: [&str; 7] = [
+    "name",
+    "tool_call_id",
+    "function_call",
+    "refusal",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+];
+
+impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Message<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a message")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let (mut message, mut seen) = (Message::default(), [false; 3]);
+                while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+                    let (at, member) = match key.as_ref() {
+                        "role" => (0, &mut message.role),
+                        "content" => (1, &mut message.content),
+                        "tool_calls" => (2, &mut message.tool_calls),
+                        key => {
+                            if message.address.is_none() && !UNFETCHED_MEMBERS.contains(&key) {
+                                message.address = address(key, value);
+                            }
+                            continue;
+                        }
+                    };
+                    let twice = seen.get_mut(at).is_some_and(|it| std::mem::replace(it, true));
+                    if twice {
+                        return Err(A::Error::custom("a key comes twice"));
+                    }
+                    *member = (value.get() != "null").then_some(value);
+                }
+                Ok(message)
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+fn check_message(
+    at: usize,
+    json: &RawValue,
+    spoken: &mut CheckedMessages,
+    wrong: &mut Vec<Violation>,
+) {
+    let Ok(message) = serde_json::from_str::<Message<'_>>(json.get()) else {
+        let message = "A message must be an object with each key once.";
+        wrong.push(Violation::new(format!("messages[{at}]"), "invalid_type", message));
+        return;
+    };
+    check_role(at, message.role, wrong);
+    let text = &mut spoken.text;
+    text.besides = text.besides.saturating_add(TOKENS_OF_A_MESSAGE);
+    if let Some(calls) = message.tool_calls {
+        text.words.add(calls.get().as_bytes());
+    }
+    let mut content = Content { text, address: None };
+    let is_content = message.content.is_none_or(|it| content.add(it));
+    let within = content.address.map(|(part, place)| format!("content[{part}].{place}"));
+    if let Some(place) = within.or(message.address) {
+        spoken.address.get_or_insert_with(|| format!("messages[{at}].{place}"));
+    }
+    if !is_content {
+        let message = "The content must be a string, an array of parts, or null.";
+        wrong.push(Violation::new(format!("messages[{at}].content"), "invalid_type", message));
+    }
+}
+
+fn check_role(at: usize, role: Option<&RawValue>, wrong: &mut Vec<Violation>) {
+    #[derive(Deserialize)]
+    struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+    let (code, message) = match role.map(|it| serde_json::from_str(it.get())) {
+        Some(Ok(Name(role))) if ROLES.contains(&role.as_ref()) => return,
+        Some(Ok(_)) => ("unknown_value", format!("The role must be one of {}.", ROLES.join(", "))),
+        Some(Err(_)) => ("invalid_type", "The role must be a string.".to_owned()),
+        None => ("required", "The role is missing.".to_owned()),
+    };
+    wrong.push(Violation::new(format!("messages[{at}].role"), code, message));
+}
+
+/// Results of checking one content.
+struct Content<'t> {
+    text: &'t mut Text,
+    /// The first part that names something by such an address, and where in it.
+    address: Option<(usize, String)>,
+}
+
+impl Content<'_> {
+    /// Adds a content to the text. Answers whether it is of a shape we know.
+    fn add(&mut self, content: &RawValue) -> bool {
+        match content.get().as_bytes().first() {
+            Some(b'"') => add_words(content.get(), self.text),
+            Some(b'[') => return PartsVisitor(self).deserialize(content).is_ok(),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Adds a member of a part; some take its key in any case.
+    fn count(&mut self, key: &str, value: &RawValue) {
+        let is = |name: &str| key.eq_ignore_ascii_case(name);
+        if value.get() == "null" {
+            return;
+        }
+        let tokens = if is("image_url") {
+            TOKENS_PER_IMAGE
+        } else if is("file") || is("input_audio") {
+            i64::try_from(value.get().len() / MEDIA_BYTES_PER_TOKEN).unwrap_or(i64::MAX)
+        } else {
+            if is("text") {
+                add_words(value.get(), self.text);
+            }
+            return;
+        };
+        self.text.besides = self.text.besides.saturating_add(tokens);
+    }
+}
+
+/// Adds a JSON string. Of a long one, escapes count as they are written.
+fn add_words(json: &str, text: &mut Text) {
+    let escaped =
+        json.len() <= MAX_UNESCAPED_BYTES && memchr::memchr(b'\\', json.as_bytes()).is_some();
+    match escaped.then(|| serde_json::from_str::<String>(json)) {
+        Some(Ok(unescaped)) => text.words.add(unescaped.as_bytes()),
+        _ => text.words.add(json.trim_matches('"').as_bytes()),
+    }
+}
+
+/// Adds an array of parts, of which none is kept.
+struct PartsVisitor<'p, 't>(&'p mut Content<'t>);
+
+impl<'de> DeserializeSeed<'de> for PartsVisitor<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for PartsVisitor<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of parts")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let mut at = 0;
+        while seq.next_element_seed(PartVisitor(&mut *self.0, at))?.is_some() {
+            at += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Adds one part, by its number.
+struct PartVisitor<'p, 't>(&'p mut Content<'t>, usize);
+
+impl<'de> DeserializeSeed<'de> for PartVisitor<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for PartVisitor<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a part")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self(content, at) = self;
+        while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+            if content.address.is_none() {
+                content.address = address(&key, value).map(|place| (at, place));
+            }
+            content.count(&key, value);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fakes::CharTokens;
+
+    fn checked(json: &str) -> (i64, Vec<(String, &'static str)>) {
+        let mut wrong = Vec::new();
+        let raw: &RawValue = serde_json::from_str(json).unwrap();
+        let spoken = check(Some(raw), &mut wrong);
+        (spoken.text.tokens(&CharTokens), wrong.into_iter().map(|it| (it.field, it.code)).collect())
+    }
+
+    #[test]
+    fn what_clients_send_is_taken() {
+        let json = r#"[
+            {"role":"system","content":"12345678"},
+            {"role":"user","content":[{"type":"text","text":"1234"},
+                {"type":"image_url","image_url":{"url":"data:image/jpeg;base64,AAAA"}}]},
+            {"role":"assistant","content":null,"tool_calls":[1]},
+            {"role":"tool","tool_call_id":"x","content":""},
+            {"role":"assistant"}
+        ]"#;
+
+        assert_eq!(checked(json), (5 * 4 + 8 + 4 + 1000 + 3, vec![]));
+    }
+
+    #[test]
+    fn the_first_that_is_named_by_its_address_is_told() {
+        let told = |message: &str| {
+            let json = format!(r#"[{{"role":"system","content":"http://h"}},{message}]"#);
+            let raw: &RawValue = serde_json::from_str(&json).unwrap();
+            let mut wrong = Vec::new();
+            let spoken = check(Some(raw), &mut wrong);
+            assert!(wrong.is_empty(), "{message}");
+            spoken.address
+        };
+        let text = r#"{"type":"text","text":"http://h"}"#;
+        let shown = r#"{"image_url":{"url":"http://h"}}"#;
+        let picture = r#"{"image_url":{"url":"data:,x"}}"#;
+
+        let parts = |content: &str| told(&format!(r#"{{"role":"user","content":{content}}}"#));
+        assert_eq!(parts(r#""http://h""#), None);
+        assert_eq!(parts(&format!("[{text},{picture}]")), None);
+        assert_eq!(
+            parts(&format!("[{text},{shown},{shown}]")).as_deref(),
+            Some("messages[1].content[1].image_url.url")
+        );
+        let beside = format!(r#"{{"role":"user","name":"http://h","Content":[{shown}]}}"#);
+        assert_eq!(told(&beside).as_deref(), Some("messages[1].Content[0].image_url.url"));
+        let said = r#"{"role":"assistant","reasoning":"http://h","tool_calls":["http://h"]}"#;
+        assert_eq!(told(said), None);
+    }
+
+    #[test]
+    fn each_wrong_message_is_named() {
+        let json = r#"[7, ["user","x"], {"content":"x"}, {"role":null}, {"role":1},
+            {"role":"root"}, {"role":"user","content":7}, {"role":"user","content":[1]},
+            {"role":"user","role":"user"}, {"role":"user","content":[["x"]]}]"#;
+
+        let (_, wrong) = checked(json);
+
+        let expected = [
+            ("messages[0]", "invalid_type"),
+            ("messages[1]", "invalid_type"),
+            ("messages[2].role", "required"),
+            ("messages[3].role", "required"),
+            ("messages[4].role", "invalid_type"),
+            ("messages[5].role", "unknown_value"),
+            ("messages[6].content", "invalid_type"),
+            ("messages[7].content", "invalid_type"),
+            ("messages[8]", "invalid_type"),
+            ("messages[9].content", "invalid_type"),
+        ];
+        assert_eq!(wrong, expected.map(|(field, code)| (field.to_owned(), code)));
+    }
+
+    #[test]
+    fn there_must_be_some_messages_but_not_too_many() {
+        let many = |count| format!("[{}]", vec![r#"{"role":"user"}"#; count].join(","));
+        let code = |json: &str| checked(json).1.first().map(|it| it.1);
+
+        assert_eq!(code("[]"), Some("empty"));
+        assert_eq!(code("{}"), Some("invalid_type"));
+        assert_eq!(code(&many(2000)), None);
+        assert_eq!(code(&many(2001)), Some("too_many"));
+    }
+
+    #[test]
+    fn a_request_that_is_wrong_everywhere_is_not_told_so_everywhere() {
+        let json = format!("[{}]", vec!["1"; 1000].join(","));
+
+        assert_eq!(checked(&json).1.len(), 20);
+    }
+
+    #[test]
+    fn an_escape_is_one_character() {
+        let tokens =
+            |content: &str| checked(&format!(r#"[{{"role":"user","content":{content}}}]"#)).0;
+
+        assert_eq!(tokens(r#""\u00e4\u00f6x""#), 4 + 3);
+        assert_eq!(tokens(r#""äöx""#), 4 + 3);
+        assert_eq!(tokens(r#""""#), 4);
+    }
+}

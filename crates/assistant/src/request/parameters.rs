@@ -1,0 +1,145 @@
+//! Parameters of a request besides its messages.
+
+use std::ops::RangeInclusive;
+
+use pia_kernel::utf16_len;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::Violation;
+use crate::ports::{CapName, OutputCap};
+use crate::routing::target::ReasoningEffort;
+
+const RANGES: [(&str, RangeInclusive<f64>); 4] = [
+    ("temperature", 0.0..=2.0),
+    ("top_p", 0.0..=1.0),
+    ("presence_penalty", -2.0..=2.0),
+    ("frequency_penalty", -2.0..=2.0),
+];
+/// Longer names of models are nobody's.
+const MAX_NAME_CHARS: usize = 256;
+/// Longer types of personas are ignored.
+const MAX_PERSONA_TYPE_CHARS: usize = 50;
+/// The type of personas of which none is said.
+const GENERAL: &str = "general";
+const COUNTS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+
+/// Checks what has a type and a range; what an upstream alone understands is
+/// left to it.
+pub(crate) fn check<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>, wrong: &mut Vec<Violation>) {
+    for (key, range) in RANGES {
+        if let Some(value) = get(key) {
+            check_range(key, value, &range, wrong);
+        }
+    }
+    for key in COUNTS {
+        if let Some(value) = get(key)
+            && count(value).is_none()
+        {
+            let message = format!("{key} must be a whole number above 0.");
+            wrong.push(Violation::new(key, "out_of_range", message));
+        }
+    }
+    if let Some(value) = get("n")
+        && count(value) != Some(1)
+    {
+        wrong.push(Violation::new("n", "out_of_range", "n must be 1."));
+    }
+    if let Some(value) = get("stream")
+        && serde_json::from_str::<bool>(value.get()).is_err()
+    {
+        wrong.push(Violation::new("stream", "invalid_type", "stream must be true or false."));
+    }
+    if let Some(value) = get("stream_options")
+        && options(value.get()).is_none()
+    {
+        let message = "stream_options must be an object whose include_usage is true or false.";
+        wrong.push(Violation::new("stream_options", "invalid_type", message));
+    }
+}
+
+/// Returns the maximum length of the answer that the caller wants; the smaller
+/// of two.
+pub(crate) fn cap<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>) -> Option<OutputCap> {
+    let of = |name: CapName| {
+        let tokens = count(get(name.key())?)?;
+        Some(OutputCap { tokens, name: Some(name) })
+    };
+    let (old, new) = (of(CapName::MaxTokens), of(CapName::MaxCompletionTokens));
+    old.into_iter().chain(new).min_by_key(|it| it.tokens)
+}
+
+/// A whole number above 0, which may be written with a point: to JSON, 1 and
+/// 1.0 are one number.
+fn count(value: &RawValue) -> Option<i64> {
+    let whole = serde_json::from_str(value.get()).ok();
+    let count = whole.or_else(|| {
+        let number: f64 = serde_json::from_str(value.get()).ok()?;
+        // Rust writes a whole number without a point, and never with an exponent.
+        number.to_string().parse().ok()
+    });
+    count.filter(|it| *it > 0)
+}
+
+/// Returns the requested reasoning effort; nothing for an unknown name.
+pub(crate) fn effort(value: &RawValue) -> Option<ReasoningEffort> {
+    let name: String = serde_json::from_str(value.get()).ok()?;
+    ReasoningEffort::named(&name)
+}
+
+/// A name that a request gives, if it is one that could be known.
+pub(crate) fn name(value: &RawValue) -> Option<String> {
+    let name: String = serde_json::from_str(value.get()).ok()?;
+    let name = name.trim();
+    (!name.is_empty() && name.len() <= MAX_NAME_CHARS).then(|| name.to_owned())
+}
+
+/// Returns the persona type of a request, and `general` where that is blank;
+/// nothing for what cannot be one.
+pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Metadata<'a> {
+        #[serde(borrow)]
+        pia_persona_type: Option<&'a RawValue>,
+    }
+    let metadata: Metadata<'_> = serde_json::from_str(metadata.get()).ok()?;
+    let name: String = serde_json::from_str(metadata.pia_persona_type?.get()).ok()?;
+    let name = match name.trim() {
+        "" => GENERAL,
+        name => name,
+    };
+    (utf16_len(name) <= MAX_PERSONA_TYPE_CHARS).then(|| name.to_lowercase())
+}
+
+/// Returns whether the options of a stream ask for usage.
+pub(crate) fn include_usage(json: &str) -> bool {
+    options(json).is_some_and(|it| it.include_usage == Some(true))
+}
+
+#[derive(Deserialize)]
+struct Options {
+    include_usage: Option<bool>,
+}
+
+fn options(json: &str) -> Option<Options> {
+    json.starts_with('{').then(|| serde_json::from_str(json).ok())?
+}
+
+fn check_range(
+    key: &str,
+    value: &RawValue,
+    range: &RangeInclusive<f64>,
+    wrong: &mut Vec<Violation>,
+) {
+    match serde_json::from_str::<f64>(value.get()) {
+        Ok(number) if range.contains(&number) => {}
+        Ok(_) => {
+            let message = format!("{key} must be from {} to {}.", range.start(), range.end());
+            wrong.push(Violation::new(key, "out_of_range", message));
+        }
+        Err(_) => {
+            let message = format!("{key} must be a number.");
+            wrong.push(Violation::new(key, "invalid_type", message));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Counters of attempts to have a call answered.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::ports::UpstreamError;
+use crate::routing::target::Target;
+
+/// Outcome of an attempt, as far as it is known when an answer begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AttemptOutcome {
+    /// The upstream has begun to answer.
+    Answered,
+    /// The key was not accepted.
+    KeyRefused,
+    /// It has too much to do.
+    Busy,
+    /// It refused the request.
+    Refused,
+    /// It failed.
+    Failed,
+    /// It could not be reached.
+    Unreachable,
+    /// It said nothing for too long.
+    Silent,
+}
+
+impl AttemptOutcome {
+    /// Its name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::KeyRefused => "key_refused",
+            Self::Busy => "busy",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+            Self::Unreachable => "unreachable",
+            Self::Silent => "silent",
+        }
+    }
+
+    pub(crate) fn from_error(err: &UpstreamError) -> Self {
+        match err {
+            UpstreamError::Refused { status: 401 | 403, .. } => Self::KeyRefused,
+            UpstreamError::Refused { status: 429, .. } => Self::Busy,
+            UpstreamError::Refused { status: 400..=499, .. } => Self::Refused,
+            UpstreamError::Refused { .. } | UpstreamError::Cut | UpstreamError::TooLong => {
+                Self::Failed
+            }
+            UpstreamError::Unreachable(_) => Self::Unreachable,
+            UpstreamError::Silent => Self::Silent,
+        }
+    }
+
+    /// Returns whether another key of the same model might be answered.
+    pub(crate) fn blames_the_key(self) -> bool {
+        matches!(self, Self::KeyRefused | Self::Busy)
+    }
+}
+
+/// Returns whether another model may be asked instead: nothing was answered,
+/// and nothing is being worked on upstream.
+pub(crate) fn may_be_repeated(err: &UpstreamError) -> bool {
+    match err {
+        UpstreamError::Refused { status, .. } => matches!(status, 401 | 403 | 429 | 500..=599),
+        UpstreamError::Unreachable(_) => true,
+        UpstreamError::Silent | UpstreamError::Cut | UpstreamError::TooLong => false,
+    }
+}
+
+/// Counts attempts by model and outcome. One for all workers of a process.
+#[derive(Debug, Default)]
+pub struct Attempts(Mutex<BTreeMap<(String, AttemptOutcome), u64>>);
+
+impl Attempts {
+    pub(crate) fn count(&self, target: &Target, outcome: AttemptOutcome) {
+        self.count_of(target.id.as_deref().unwrap_or("default"), outcome);
+    }
+
+    /// Counts for an entry that need not be a model.
+    pub(crate) fn count_of(&self, label: &str, outcome: AttemptOutcome) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&(label.to_owned(), outcome)) {
+            *count += 1;
+        } else {
+            counts.insert((label.to_owned(), outcome), 1);
+        }
+    }
+
+    /// Returns the counts by the id of the catalogue's entry (`default` for
+    /// `Ai` and `Ai:Modes` themselves) and outcome.
+    pub fn counts(&self) -> Vec<(String, AttemptOutcome, u64)> {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.iter().map(|((label, outcome), count)| (label.clone(), *outcome, *count)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::fakes;
+
+    fn refused(status: u16) -> UpstreamError {
+        UpstreamError::Refused { status, retry_after: None, body: Bytes::new() }
+    }
+
+    #[test]
+    fn only_what_nobody_works_on_is_asked_again() {
+        for status in [401, 403, 429, 500, 502, 503, 529] {
+            assert!(may_be_repeated(&refused(status)), "{status}");
+        }
+        for status in [200, 302, 400, 404, 413, 422] {
+            assert!(!may_be_repeated(&refused(status)), "{status}");
+        }
+        assert!(may_be_repeated(&UpstreamError::Unreachable(String::new())));
+        for err in [UpstreamError::Silent, UpstreamError::Cut, UpstreamError::TooLong] {
+            assert!(!may_be_repeated(&err), "{err:?}");
+        }
+    }
+
+    #[test]
+    fn attempts_are_counted_by_model_and_outcome() {
+        let (attempts, target) = (Attempts::default(), fakes::target("m"));
+        attempts.count(&target, AttemptOutcome::from_error(&refused(503)));
+        attempts.count(&target, AttemptOutcome::from_error(&refused(500)));
+        attempts.count(&target, AttemptOutcome::Answered);
+
+        let counts = attempts.counts();
+        let counts: Vec<_> = counts.iter().map(|(_, what, count)| (what.name(), *count)).collect();
+        assert_eq!(counts, [("answered", 1), ("failed", 2)]);
+    }
+}

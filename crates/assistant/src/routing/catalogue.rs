@@ -1,0 +1,147 @@
+//! Catalogue of the models, and of which serves which mode.
+
+use std::fmt;
+use std::sync::Arc;
+
+use pia_kernel::Secret;
+
+use crate::routing::target::{Mode, Protection, Target};
+
+/// Thoroughness of a web search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchDepth {
+    /// In a moment.
+    Fast,
+    /// In a few seconds.
+    Standard,
+    /// As long as it takes.
+    Deep,
+}
+
+impl SearchDepth {
+    /// Every depth.
+    pub const ALL: [Self; 3] = [Self::Fast, Self::Standard, Self::Deep];
+
+    /// Its name in settings and upstream.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Standard => "standard",
+            Self::Deep => "deep",
+        }
+    }
+}
+
+/// One service that searches the web.
+#[derive(Clone)]
+pub struct SearchProvider {
+    /// The id of its catalogue entry.
+    pub id: String,
+    /// Its base URL, without a slash at the end.
+    pub endpoint: String,
+    /// The keys, each as good as the other; none where it wants none.
+    pub keys: Vec<Secret<String>>,
+    /// Thoroughness of its searches.
+    pub depth: SearchDepth,
+    /// Limits on its calls. It takes no tokens.
+    pub protection: Protection,
+}
+
+/// Without the endpoint, which may carry a password.
+impl fmt::Debug for SearchProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SearchProvider")
+            .field("id", &self.id)
+            .field("depth", &self.depth)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The models in use.
+#[derive(Debug, Clone, Default)]
+pub struct ModelCatalogue {
+    /// Serves optimising, unknown modes, and every mode without its own.
+    pub default: Option<Arc<Target>>,
+    /// Serves talking.
+    pub assistant: Option<Arc<Target>>,
+    /// Serves looking into things.
+    pub research: Option<Arc<Target>>,
+    /// Models that groups choose from, and that tools and fallbacks name.
+    pub entries: Vec<Arc<Target>>,
+    /// Providers of web searches.
+    pub searches: Vec<Arc<SearchProvider>>,
+    /// Embedding models, which answer no chats.
+    pub embedders: Vec<Arc<Target>>,
+}
+
+impl ModelCatalogue {
+    /// The model for a mode; for none where the caller named none we know.
+    pub fn serving(&self, mode: Option<Mode>) -> Option<Arc<Target>> {
+        let own = match mode {
+            Some(Mode::Assistant) => self.assistant.as_ref(),
+            Some(Mode::Research) => self.research.as_ref(),
+            Some(Mode::Optimize) | None => None,
+        };
+        own.or(self.default.as_ref()).map(Arc::clone)
+    }
+
+    /// Takes over the entries of another catalogue, for those that are read
+    /// once.
+    #[must_use]
+    pub fn with_entries_of(mut self, other: &Self) -> Self {
+        self.entries.clone_from(&other.entries);
+        self.searches.clone_from(&other.searches);
+        self.embedders.clone_from(&other.embedders);
+        self
+    }
+
+    /// The entry with this id, in any case.
+    pub fn entry(&self, id: &str) -> Option<&Arc<Target>> {
+        named(&self.entries, id)
+    }
+
+    /// The embedding model with this id, in any case.
+    pub fn embedder(&self, id: &str) -> Option<&Arc<Target>> {
+        named(&self.embedders, id)
+    }
+
+    /// The search service with this id, in any case.
+    pub fn search(&self, id: &str) -> Option<&Arc<SearchProvider>> {
+        self.searches.iter().find(|it| it.id.eq_ignore_ascii_case(id))
+    }
+}
+
+fn named<'a>(targets: &'a [Arc<Target>], id: &str) -> Option<&'a Arc<Target>> {
+    targets.iter().find(|it| it.id.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fakes;
+
+    #[test]
+    fn a_mode_without_a_model_of_its_own_has_the_default() {
+        let catalogue = ModelCatalogue {
+            default: Some(fakes::target("default")),
+            assistant: Some(fakes::target("assistant")),
+            ..ModelCatalogue::default()
+        };
+        let model = |mode| catalogue.serving(mode).map(|it| it.model.clone());
+
+        assert_eq!(model(Some(Mode::Assistant)).as_deref(), Some("assistant"));
+        assert_eq!(model(Some(Mode::Research)).as_deref(), Some("default"));
+        assert_eq!(model(Some(Mode::Optimize)).as_deref(), Some("default"));
+        assert_eq!(model(None).as_deref(), Some("default"));
+    }
+
+    #[test]
+    fn without_a_default_only_the_modes_that_are_set_are_served() {
+        let catalogue =
+            ModelCatalogue { assistant: Some(fakes::target("a")), ..ModelCatalogue::default() };
+
+        assert!(catalogue.serving(Some(Mode::Assistant)).is_some());
+        assert!(catalogue.serving(Some(Mode::Optimize)).is_none());
+        assert!(catalogue.serving(None).is_none());
+    }
+}

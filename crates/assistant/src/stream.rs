@@ -1,0 +1,11 @@
+//! Answers of models, whole and streamed.
+
+pub(crate) mod answer;
+pub(crate) mod chunk;
+pub(crate) mod completion;
+pub(crate) mod heartbeat;
+pub(crate) mod merge;
+pub(crate) mod normalize;
+pub(crate) mod sse;
+pub(crate) mod start;
+pub(crate) mod state;

@@ -1,0 +1,402 @@
+//! A streamed answer, as its caller reads it.
+
+use std::future::{Future, poll_fn};
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use futures_core::Stream;
+use pia_kernel::Clock;
+use uuid::Uuid;
+
+use crate::credits::metered_call::{Billable, CallEnd, MeteredCall};
+use crate::credits::usage::Usage;
+use crate::error::AssistantError;
+use crate::gateway::{Gateway, cost};
+use crate::guardrail;
+use crate::json::strip_nulls::NullStripper;
+use crate::ports::{Frame, Frames, Timer, TimerFuture, UpstreamError};
+use crate::request::surface::Surface;
+use crate::routing::refusal::{Tools, explain_failure, explain_stream_error};
+use crate::stream::chunk::{self, ChunkHead, EventAction, UsageChunk};
+use crate::stream::heartbeat::Heartbeat;
+use crate::stream::normalize::{self, NormalizeAction};
+use crate::stream::sse::{DONE, failure, framed};
+use crate::stream::start::StartedStream;
+use crate::stream::state::StreamState;
+use crate::tools::calls::{CallerPart, ToolCallCollector};
+use crate::turn::Turn;
+
+const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
+
+type OpeningStream = Pin<Box<dyn Future<Output = Result<OpenedStream, AssistantError>> + Send>>;
+
+/// A call that is being answered.
+struct OpenedStream {
+    /// First frame, read before the stream was returned.
+    first: Option<Frame>,
+    frames: Frames,
+    /// True if some of them could not be read.
+    unreadable: bool,
+    /// True if there was a part of an answer among them.
+    answers: bool,
+    ticket: MeteredCall,
+    /// Turn in which its model may call tools of the server.
+    turn: Option<Box<Turn>>,
+}
+
+/// Wish of the caller to receive usage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UsageChunks {
+    Told,
+    Kept,
+}
+
+/// The bytes of an event stream: `data: ` with one object a line, and at the
+/// end always `data: [DONE]`.
+///
+/// The upstream is read only when this is. Whatever fails becomes one last
+/// chunk, `{"error": …, "message": …}`, so the stream itself never fails.
+/// Comments keep it alive while the upstream is silent, or while something is
+/// done for the model, of which the caller sees nothing else. Dropping it ends
+/// the call upstream and writes down what it used.
+#[must_use = "an answer that is not read ends its call"]
+pub struct ChatStream {
+    phase: Phase,
+    first: Option<Bytes>,
+    protected: bool,
+    surface: Surface,
+    tools: Tools,
+    usage: UsageChunks,
+    nulls: NullStripper,
+    last_usage: Option<UsageChunk>,
+    stream_state: StreamState,
+    calls: ToolCallCollector,
+    /// Usage of the turn's earlier calls.
+    previous_usage: Usage,
+    committed: Arc<AtomicBool>,
+    stop: TimerFuture,
+    heartbeat: Heartbeat,
+    timer: Arc<dyn Timer>,
+    clock: Arc<dyn Clock>,
+}
+
+enum Phase {
+    Opening(OpeningStream),
+    Streaming(Box<OpenedStream>),
+    /// The last chunk is made; the end of the frames is awaited.
+    Ending(Frames),
+    Over,
+}
+
+impl ChatStream {
+    pub(crate) fn new(turn: Turn, gateway: &Gateway, heartbeat: Duration, protected: bool) -> Self {
+        let timer = Arc::clone(&gateway.timer);
+        Self {
+            committed: turn.committed(),
+            surface: turn.surface(),
+            phase: Phase::Opening(Box::pin(open(Box::new(turn)))),
+            first: None,
+            protected,
+            tools: Tools::None,
+            usage: UsageChunks::Kept,
+            nulls: NullStripper::default(),
+            last_usage: None,
+            stream_state: StreamState::default(),
+            calls: ToolCallCollector::default(),
+            previous_usage: Usage::default(),
+            stop: timer.stop(),
+            heartbeat: Heartbeat::new(Arc::clone(&timer), heartbeat),
+            timer,
+            clock: Arc::clone(&gateway.clock),
+        }
+    }
+
+    pub(crate) fn with_tools(self, tools: Tools) -> Self {
+        Self { tools, ..self }
+    }
+
+    pub(crate) fn with_usage(self, usage: UsageChunks) -> Self {
+        Self { usage, ..self }
+    }
+
+    /// Waits until the stream may open: with the first event in hand, or after
+    /// some time all the same. What fails before is an error with a status of
+    /// its own; what fails later ends the stream.
+    pub(crate) async fn opened(mut self, at_latest: Duration) -> Result<Self, AssistantError> {
+        let mut patience = self.timer.pause(at_latest);
+        let first = poll_fn(|cx| match self.poll_chunk(cx) {
+            Poll::Ready(first) => Poll::Ready(first),
+            Poll::Pending => patience.as_mut().poll(cx).map(|()| None),
+        })
+        .await;
+        let first = first.transpose()?;
+        self.committed.store(true, Ordering::Relaxed);
+        self.first = match first {
+            Some(first) if self.protected => {
+                Some(Bytes::from([guardrail::CHUNK.as_ref(), &first].concat()))
+            }
+            None if self.protected => Some(guardrail::CHUNK),
+            first => first,
+        };
+        Ok(self)
+    }
+
+    /// The next chunk; nothing after the end.
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, AssistantError>>> {
+        if let Phase::Ending(frames) = &mut self.phase {
+            while ready!(frames.as_mut().poll_next(cx)).is_some() {}
+            self.phase = Phase::Over;
+        }
+        if matches!(self.phase, Phase::Over) {
+            return Poll::Ready(None);
+        }
+        if self.stop.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Some(
+                Err(self.fail(AssistantError::Stopping, Billable::Something)),
+            ));
+        }
+        loop {
+            if let Phase::Opening(opening) = &mut self.phase {
+                match ready!(opening.as_mut().poll(cx)) {
+                    Ok(opened) => self.phase = Phase::Streaming(Box::new(opened)),
+                    Err(err) => {
+                        self.phase = Phase::Over;
+                        return Poll::Ready(Some(Err(err)));
+                    }
+                }
+            }
+            let Phase::Streaming(opened) = &mut self.phase else { return Poll::Ready(None) };
+            let frame = match opened.first.take() {
+                Some(first) => Ok(Some(first)),
+                None => ready!(opened.frames.as_mut().poll_next(cx)).transpose(),
+            };
+            if let Some(chunk) = self.chunk(frame).transpose() {
+                return Poll::Ready(Some(chunk));
+            }
+        }
+    }
+
+    /// Returns the chunk for the caller that a frame becomes; nothing if the
+    /// frame was for the server alone.
+    fn chunk(
+        &mut self,
+        frame: Result<Option<Frame>, UpstreamError>,
+    ) -> Result<Option<Bytes>, AssistantError> {
+        let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
+        match frame {
+            Ok(Some(Frame::Pass { bytes, events })) => {
+                self.stream_state.deltas = self.stream_state.deltas || normalize::has_delta(&bytes);
+                opened.answers = opened.answers || normalize::has_delta(&bytes);
+                opened.ticket.meter.count_chunks(&bytes, events);
+                if opened.turn.is_some() {
+                    self.calls.record_frames(&bytes);
+                }
+                Ok(Some(self.nulls.strip(self.stream_state.unify_heads(bytes))))
+            }
+            Ok(Some(Frame::Look(json))) => self.inspect_event(&json),
+            Ok(Some(Frame::Alive)) => Ok(None),
+            Ok(Some(Frame::Unreadable)) => {
+                opened.unreadable = true;
+                Ok(None)
+            }
+            Ok(Some(Frame::Done)) => self.finish_call(true),
+            Ok(None) => self.finish_call(false),
+            Err(err) => {
+                let told = explain_failure(&err, self.tools, &opened.ticket.target);
+                Err(self.fail(told, cost(&err)))
+            }
+        }
+    }
+
+    /// Reads an event that says something to us. An event carries about one
+    /// token, which is the estimate where the upstream tells no usage.
+    fn inspect_event(&mut self, json: &Bytes) -> Result<Option<Bytes>, AssistantError> {
+        let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
+        let mended = normalize::normalize_event(json, self.stream_state.deltas);
+        let json = match &mended {
+            NormalizeAction::Fine => json,
+            NormalizeAction::Mended(mended) => mended,
+            NormalizeAction::Nothing => return Ok(None),
+        };
+        self.stream_state.deltas |= mended == NormalizeAction::Fine && normalize::has_delta(json);
+        let sifted =
+            opened.turn.as_ref().map(|it| self.calls.extract(json, &|name| it.is_ours(name)));
+        let json = match sifted {
+            None | Some(CallerPart::All) => json,
+            Some(CallerPart::Part(ref part)) => part,
+            Some(CallerPart::Nothing) => {
+                opened.answers = true;
+                opened.ticket.meter.count_chunks(json, 1);
+                self.stream_state.set_head(chunk::parse(json).head);
+                return Ok(None);
+            }
+        };
+        let once = self.stream_state.roles.without_repeated_roles(json);
+        let json = once.as_ref().unwrap_or(json);
+        let event = chunk::parse(json);
+        if let Some(usage) = event.usage {
+            opened.ticket.meter.reported = Some(usage.usage);
+            self.last_usage = Some(usage);
+        }
+        opened.answers |= event.answers;
+        self.stream_state.ended |= event.ends;
+        self.stream_state.called |= event.calls;
+        self.stream_state.set_head(event.head);
+        let chunk = match event.verdict {
+            EventAction::Untouched => framed(&[json]),
+            EventAction::Rewritten(events) => framed(&events),
+            EventAction::Kept => return Ok(None),
+            EventAction::Error(error) => {
+                let ticket = &opened.ticket;
+                let told = explain_stream_error(error.as_bytes(), self.tools, &ticket.target);
+                let cost = so_far(ticket);
+                return Err(self.fail(told, cost));
+            }
+            EventAction::Broken => {
+                tracing::warn!(
+                    upstream.model = opened.ticket.target.model,
+                    "an upstream model sent an event that is no chunk"
+                );
+                let cost = so_far(&opened.ticket);
+                return Err(self.fail(AssistantError::UpstreamFailed, cost));
+            }
+        };
+        opened.ticket.meter.count_chunks(&chunk, 1);
+        if opened.turn.is_some() {
+            self.calls.record_frames(&chunk);
+        }
+        Ok(Some(self.nulls.strip(self.stream_state.unify_heads(chunk))))
+    }
+
+    /// The end of one call: of the answer too, unless its model has called for
+    /// something that is done here. Without a part of an answer, or where all
+    /// that it said could not be read, there was none.
+    fn finish_call(&mut self, frames_go_on: bool) -> Result<Option<Bytes>, AssistantError> {
+        let Phase::Streaming(opened) = mem::replace(&mut self.phase, Phase::Over) else {
+            return Ok(None);
+        };
+        let is_lost =
+            opened.unreadable && opened.ticket.meter.is_wordless() && !self.stream_state.called;
+        let OpenedStream { frames, mut ticket, turn, answers, .. } = *opened;
+        match turn {
+            Some(mut turn) if self.calls.only_server_calls() && turn.has_rounds_left() => {
+                turn.settle(ticket);
+                self.previous_usage = turn.previous_usage;
+                self.last_usage = None;
+                self.stream_state.calls_before += 1;
+                let (calls, text) = mem::take(&mut self.calls).finish();
+                self.phase = Phase::Opening(Box::pin(async move {
+                    turn.serve(calls, &text).await;
+                    open(turn).await
+                }));
+                Ok(None)
+            }
+            _ if !answers || is_lost => {
+                tracing::warn!(
+                    upstream.model = ticket.target.model,
+                    "an upstream model sent a stream of which no answer can be read"
+                );
+                let cost = so_far(&ticket);
+                ticket.fail(cost);
+                Err(AssistantError::UpstreamFailed)
+            }
+            _ => {
+                ticket.end = CallEnd::Completed;
+                let last = self.last_chunk(&ticket);
+                if frames_go_on {
+                    self.phase = Phase::Ending(frames);
+                }
+                Ok(Some(last))
+            }
+        }
+    }
+
+    /// The end: the reason for it where the upstream owes one, usage for those
+    /// who asked, and `[DONE]`.
+    fn last_chunk(&mut self, ticket: &MeteredCall) -> Bytes {
+        let mut events = Vec::new();
+        if !self.stream_state.ended {
+            let reason = if self.stream_state.called { "tool_calls" } else { "stop" };
+            events.push(self.head(ticket).end(reason));
+        }
+        if self.usage == UsageChunks::Told {
+            let told = self.last_usage.take().filter(|_| self.previous_usage == Usage::default());
+            let told = told.map(|it| it.json);
+            events.push(told.unwrap_or_else(|| self.usage_of_all(ticket)));
+        }
+        let mut last = BytesMut::from(self.nulls.strip(framed(&events)));
+        last.put_slice(DONE.as_bytes());
+        last.freeze()
+    }
+
+    /// Ends the answer. Its upstream is let go at once, not when the caller
+    /// has read the last chunk.
+    fn fail(&mut self, err: AssistantError, cost: Billable) -> AssistantError {
+        if let Phase::Streaming(mut opened) = mem::replace(&mut self.phase, Phase::Over) {
+            opened.ticket.fail(cost);
+        }
+        err
+    }
+
+    fn usage_of_all(&mut self, ticket: &MeteredCall) -> String {
+        let usage = chunk::usage_json(&self.previous_usage.plus(&ticket.used()));
+        self.head(ticket).usage(&usage)
+    }
+
+    /// Returns the first members of our own chunks: those of the upstream's,
+    /// where it has sent any.
+    fn head(&mut self, ticket: &MeteredCall) -> &ChunkHead {
+        let clock = &self.clock;
+        self.stream_state.head.get_or_insert_with(|| {
+            let id = format!("chatcmpl-{}", Uuid::now_v7().simple());
+            let created = clock.now().micros().div_euclid(1_000_000);
+            ChunkHead::new(&id, created, &ticket.target.model)
+        })
+    }
+}
+
+/// Begins a call of a turn. What it says of itself is kept only where
+/// its model may have something done: a long conversation would stay in memory
+/// as long as its answer takes.
+async fn open(mut turn: Box<Turn>) -> Result<OpenedStream, AssistantError> {
+    let (StartedStream { first, frames, unreadable }, ticket) = turn.open().await?;
+    let turn = turn.has_tools().then_some(turn);
+    Ok(OpenedStream { first, frames, unreadable, answers: false, ticket, turn })
+}
+
+/// An upstream that reports an error before it has said anything bills nothing.
+fn so_far(ticket: &MeteredCall) -> Billable {
+    if ticket.meter.is_silent() { Billable::Nothing } else { Billable::Something }
+}
+
+impl Stream for ChatStream {
+    type Item = Bytes;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let this = self.get_mut();
+        if let Some(first) = this.first.take() {
+            this.heartbeat.spoke();
+            return Poll::Ready(Some(first));
+        }
+        let chunk = match this.poll_chunk(cx) {
+            Poll::Ready(None) => return Poll::Ready(None),
+            Poll::Ready(Some(Ok(chunk))) => chunk,
+            Poll::Ready(Some(Err(err))) => failure(&err, this.surface),
+            Poll::Pending => {
+                ready!(this.heartbeat.poll(cx));
+                KEEP_ALIVE
+            }
+        };
+        this.heartbeat.spoke();
+        Poll::Ready(Some(chunk))
+    }
+}
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

@@ -1,0 +1,290 @@
+//! A whole answer of a chat completion, of which only what counts is read.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::credits;
+use crate::credits::usage::Usage;
+use crate::json::Members;
+use crate::stream::chunk::usage_json;
+use crate::tools::calls::{Call, name_all};
+
+/// An answer that has a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Completion {
+    /// Text of the message, its parts joined; empty where it is a call.
+    pub(crate) text: String,
+    pub(crate) finish_reason: Option<String>,
+    pub(crate) usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    choices: First<'a>,
+}
+
+#[derive(Deserialize)]
+struct UsageJson<'a> {
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    message: &'a RawValue,
+    #[serde(borrow)]
+    finish_reason: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct AnswerMessage<'a> {
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct ContentPart<'a> {
+    #[serde(borrow)]
+    r#type: Option<Cow<'a, str>>,
+    text: Option<String>,
+}
+
+/// Parses the usage of an answer, even of one that is otherwise invalid.
+pub(crate) fn usage(body: &[u8]) -> Option<Usage> {
+    let told: UsageJson<'_> = serde_json::from_slice(body).ok()?;
+    credits::usage_json::usage(told.usage?.get())
+}
+
+/// Checks that this is an answer with a message, its content unread; gives
+/// the message's JSON and the reason for its end.
+fn message(body: &[u8]) -> Option<(&str, Option<String>)> {
+    let told: UsageJson<'_> = serde_json::from_slice(body).ok()?;
+    if told.error.is_some() {
+        return None;
+    }
+    let answer: Envelope<'_> = serde_json::from_slice(body).ok()?;
+    let choice = answer.choices.0?;
+    if choice.error.is_some() || choice.finish_reason.as_deref() == Some("error") {
+        return None;
+    }
+    let message = choice.message.get();
+    message.starts_with('{').then(|| (message, choice.finish_reason.map(Cow::into_owned)))
+}
+
+/// Returns whether this is an answer with a message.
+pub(crate) fn has_message(body: &[u8]) -> bool {
+    message(body).is_some()
+}
+
+impl Completion {
+    /// Returns whether it ends where it was not to go on.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.finish_reason.as_deref() == Some("length")
+    }
+}
+
+/// Reads an answer and its text; nothing if it is none.
+pub(crate) fn parse(body: &[u8]) -> Option<Completion> {
+    let (message, finish_reason) = message(body)?;
+    let message: AnswerMessage<'_> = serde_json::from_str(message).ok()?;
+    let text = message.content.map_or_else(String::new, text_of);
+    Some(Completion { text, finish_reason, usage: usage(body) })
+}
+
+/// The calls of an answer, and what was said before them; nothing where there
+/// are none. Arguments that came as an object are taken as its text.
+pub(crate) fn calls(body: &[u8]) -> Option<(Vec<Call>, String)> {
+    #[derive(Deserialize)]
+    struct Calling<'a> {
+        #[serde(borrow)]
+        content: Option<&'a RawValue>,
+        tool_calls: Option<Vec<Value>>,
+    }
+    let text = |value: Option<&Value>| match value {
+        Some(Value::String(text)) => text.clone(),
+        None | Some(Value::Null) => String::new(),
+        Some(other) => other.to_string(),
+    };
+    let (message, _) = message(body)?;
+    let Calling { content, tool_calls } = serde_json::from_str(message).ok()?;
+    let mut calls: Vec<Call> = tool_calls?
+        .iter()
+        .filter_map(|call| {
+            let function = call.get("function")?;
+            let name = function.get("name")?.as_str()?.to_owned();
+            Some(Call {
+                id: text(call.get("id")),
+                name,
+                arguments: text(function.get("arguments")),
+            })
+        })
+        .collect();
+    name_all(&mut calls);
+    (!calls.is_empty()).then(|| (calls, content.map_or_else(String::new, text_of)))
+}
+
+/// Returns the answer with only these calls; nothing if it has just those
+/// anyway, or is none.
+pub(crate) fn with_calls(body: &[u8], left: &[Call]) -> Option<Bytes> {
+    let mut answer: Value = serde_json::from_slice(body).ok()?;
+    let choice = answer.get_mut("choices")?.get_mut(0)?.as_object_mut()?;
+    let message = choice.get_mut("message")?.as_object_mut()?;
+    let calls = message.get_mut("tool_calls")?.as_array_mut()?;
+    let before = calls.len();
+    if before == left.len() {
+        return None;
+    }
+    let named = |call: &Value| {
+        let name = call.pointer("/function/name").and_then(Value::as_str);
+        left.iter().any(|it| Some(it.name.as_str()) == name)
+    };
+    calls.retain(named);
+    if calls.is_empty() {
+        message.remove("tool_calls");
+        choice.insert("finish_reason".to_owned(), Value::from("stop"));
+    }
+    Some(Bytes::from(answer.to_string()))
+}
+
+/// Returns the answer with this as its usage.
+pub(crate) fn with_usage(body: &[u8], usage: &Usage) -> Option<Bytes> {
+    let mut answer: Members<'_> = serde_json::from_slice(body).ok()?;
+    answer.set("usage", usage_json(usage));
+    Some(Bytes::from(answer.to_json()))
+}
+
+/// The text of an answer that tells no usage, for counting it; all of it
+/// where it is of no shape we know.
+pub(crate) fn text(body: &[u8]) -> String {
+    let whole = || String::from_utf8_lossy(body).into_owned();
+    parse(body).map_or_else(whole, |it| it.text)
+}
+
+/// The text of a content that is a string or an array of parts.
+fn text_of(content: &RawValue) -> String {
+    let parts = |json| serde_json::from_str::<Vec<ContentPart<'_>>>(json).unwrap_or_default();
+    serde_json::from_str(content.get()).unwrap_or_else(|_not_a_string| {
+        let is_text = |it: &ContentPart<'_>| it.r#type.as_deref().is_none_or(|it| it == "text");
+        parts(content.get()).into_iter().filter(is_text).filter_map(|it| it.text).collect()
+    })
+}
+
+/// The first element of an array; the rest is skipped.
+struct First<'a>(Option<Choice<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for First<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = First<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let first = seq.next_element()?;
+                while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
+                Ok(First(first))
+            }
+        }
+
+        deserializer.deserialize_seq(Reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_may_come_whole_or_in_parts() {
+        let read = |content: &str| {
+            let body = format!(r#"{{"choices":[{{"message":{{"content":{content}}}}},7]}}"#);
+            parse(body.as_bytes()).unwrap().text
+        };
+
+        assert_eq!(read(r#""a\nb""#), "a\nb");
+        assert_eq!(read(r#"[{"type":"text","text":"a"},{"type":"x"},{"text":"b"}]"#), "ab");
+        assert_eq!(read("null"), "");
+        assert_eq!(read("7"), "");
+    }
+
+    #[test]
+    fn usage_and_the_reason_for_the_end_are_read() {
+        let body = br#"{"choices":[{"message":{},"finish_reason":"length"}],
+            "usage":{"prompt_tokens":4,"completion_tokens":2}}"#;
+
+        let answer = parse(body).unwrap();
+
+        assert_eq!(answer.finish_reason.as_deref(), Some("length"));
+        assert_eq!(
+            answer.usage,
+            Some(Usage { input: 4, cached_input: 0, output: 2, connector: 0, reasoning: 0 })
+        );
+    }
+
+    #[test]
+    fn a_call_is_read_however_its_arguments_come() {
+        let body = br#"{"choices":[{"message":{"tool_calls":[
+            {"id":7,"function":{"name":"a","arguments":{"query":"x"}}},"odd",{"function":7}]}}]}"#;
+
+        let (calls, _) = calls(body).unwrap();
+
+        let [call] = calls.as_slice() else { panic!("{calls:?}") };
+        assert_eq!((call.id.as_str(), call.name.as_str()), ("7", "a"));
+        assert_eq!(call.arguments, r#"{"query":"x"}"#);
+    }
+
+    #[test]
+    fn of_several_calls_those_of_others_can_be_left() {
+        let body = br#"{"id":"c","choices":[{"message":{"content":"so","tool_calls":[
+            {"id":"1","function":{"name":"a","arguments":"{}"}},
+            {"function":{"name":"b","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
+
+        let (calls, text) = calls(body).unwrap();
+
+        let ids: Vec<_> = calls.iter().map(|it| it.id.as_str()).collect();
+        assert_eq!((ids.as_slice(), text.as_str()), (["1", "pia_call_1"].as_slice(), "so"));
+        assert_eq!(with_calls(body, &calls), None);
+        let one: Value = serde_json::from_slice(&with_calls(body, &calls[1..]).unwrap()).unwrap();
+        assert_eq!(one["choices"][0]["message"]["tool_calls"][0]["function"]["name"], "b");
+        assert_eq!(one["choices"][0]["message"]["tool_calls"].as_array().unwrap().len(), 1);
+        let none: Value = serde_json::from_slice(&with_calls(body, &[]).unwrap()).unwrap();
+        assert_eq!(none["choices"][0]["finish_reason"], "stop");
+        assert!(none["choices"][0]["message"].get("tool_calls").is_none());
+    }
+
+    #[test]
+    fn what_has_no_message_is_no_answer() {
+        let bodies = [
+            "<html>",
+            "{}",
+            "[]",
+            r#"{"choices":[]}"#,
+            r#"{"choices":[{}]}"#,
+            r#"{"choices":[{"message":null}]}"#,
+            r#"{"choices":[{"message":"x"}]}"#,
+            r#"{"error":{"message":"no"},"choices":[{"message":{}}]}"#,
+            r#"{"choices":[{"message":{"content":"part"},"finish_reason":"error"}]}"#,
+            r#"{"choices":[{"message":{"content":"part"},"error":{"message":"sk-1"}}]}"#,
+        ];
+        for body in bodies {
+            assert!(!has_message(body.as_bytes()), "{body}");
+        }
+        assert!(has_message(br#"{"error":null,"choices":[{"message":{}}]}"#));
+    }
+}

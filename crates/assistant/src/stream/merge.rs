@@ -1,0 +1,107 @@
+//! Merging of several calls, or of a talkative upstream, into one answer.
+
+use bytes::Bytes;
+use memchr::memmem;
+
+use crate::json::Members;
+use crate::stream::chunk::ChunkHead;
+use crate::stream::sse::framed;
+
+/// The choices whose role was told, by their index.
+///
+/// Clients put together what they are told of a choice, and would read
+/// `assistantassistant`.
+#[derive(Debug, Default)]
+pub(crate) struct RoleFilter(Vec<String>);
+
+impl RoleFilter {
+    /// An event without the roles that were told before; nothing where it tells
+    /// none of them again.
+    pub(crate) fn without_repeated_roles(&mut self, json: &[u8]) -> Option<Bytes> {
+        memmem::find(json, br#""role""#)?;
+        let mut chunk: Members<'_> = serde_json::from_slice(json).ok()?;
+        let choices = chunk.get("choices")?.to_owned();
+        let mut choices: Vec<Members<'_>> = serde_json::from_str(&choices).ok()?;
+        let mut repeated = false;
+        for choice in &mut choices {
+            repeated |= self.remove_repeated_role(choice);
+        }
+        repeated.then(|| {
+            let written: Vec<String> = choices.iter().map(Members::to_json).collect();
+            chunk.set("choices", format!("[{}]", written.join(",")));
+            Bytes::from(chunk.to_json())
+        })
+    }
+
+    fn remove_repeated_role(&mut self, choice: &mut Members<'_>) -> bool {
+        let Some(delta) = choice.get("delta").map(str::to_owned) else { return false };
+        let Ok(mut delta) = serde_json::from_str::<Members<'_>>(&delta) else { return false };
+        if delta.get("role").is_none() {
+            return false;
+        }
+        let index = choice.get("index").unwrap_or("0").to_owned();
+        if !self.0.contains(&index) {
+            self.0.push(index);
+            return false;
+        }
+        delta.remove("role");
+        let delta = delta.to_json();
+        choice.set("delta", delta);
+        true
+    }
+}
+
+/// Events of a later call, each beginning as those of the first did.
+pub(crate) fn rewrite_heads(events: &[u8], head: &ChunkHead) -> Bytes {
+    let events = events.split(|it| *it == b'\n').filter_map(|it| it.strip_prefix(b"data: "));
+    let events: Vec<Vec<u8>> = events
+        .map(|it| head.apply_to(it).map_or_else(|| it.to_vec(), String::into_bytes))
+        .collect();
+    framed(&events)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_is_told_once_for_each_choice() {
+        let mut roles = RoleFilter::default();
+        let told = |index| {
+            format!(
+                r#"{{"id":"c","choices":[{{"index":{index},"delta":{{"role":"assistant","content":"x"}}}}]}}"#
+            )
+        };
+
+        assert_eq!(roles.without_repeated_roles(told(0).as_bytes()), None);
+        assert_eq!(roles.without_repeated_roles(told(1).as_bytes()), None);
+        assert_eq!(
+            roles.without_repeated_roles(told(0).as_bytes()).unwrap(),
+            r#"{"id":"c","choices":[{"index":0,"delta":{"content":"x"}}]}"#
+        );
+        assert_eq!(
+            roles.without_repeated_roles(br#"{"choices":[{"delta":{"content":"\"role\""}}]}"#),
+            None
+        );
+        assert_eq!(roles.without_repeated_roles(br#"{"role":1}"#), None);
+    }
+
+    #[test]
+    fn events_of_a_later_call_begin_as_the_first_did() {
+        let head = ChunkHead::new("first", 7, "m");
+        let events = concat!(
+            "data: {\"id\":\"second\",\"model\":\"n\",\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n",
+            "data: {\"choices\":[]}\n\n",
+            "data: [DONE]\n\n",
+        );
+
+        let first = r#""id":"first","object":"chat.completion.chunk","created":7,"model":"m""#;
+        assert_eq!(
+            rewrite_heads(events.as_bytes(), &head),
+            format!(
+                "data: {{{first},\"choices\":[{{\"delta\":{{\"content\":\"a\"}}}}]}}\n\n\
+                 data: {{{first},\"choices\":[]}}\n\ndata: [DONE]\n\n"
+            )
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! Formatting of our own events.
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use crate::credits::BudgetRefusal;
+use crate::error::AssistantError;
+use crate::json::quoted;
+use crate::request::surface::Surface;
+
+/// Last event of every stream.
+pub(crate) const DONE: &str = "data: [DONE]\n\n";
+
+/// Events, each as every client reads them.
+pub(crate) fn framed(events: &[impl AsRef<[u8]>]) -> Bytes {
+    let length = events.iter().map(|it| it.as_ref().len() + 8).sum();
+    let mut frames = BytesMut::with_capacity(length);
+    for event in events {
+        frames.put_slice(b"data: ");
+        frames.put_slice(event.as_ref());
+        frames.put_slice(b"\n\n");
+    }
+    frames.freeze()
+}
+
+/// The end of an answer that failed.
+pub(crate) fn failure(err: &AssistantError, surface: Surface) -> Bytes {
+    if surface == Surface::OpenAi {
+        return openai_failure(err);
+    }
+    let (title, message, budget) = (quoted(err.title()), quoted(&err.message()), budget(err));
+    Bytes::from(format!("data: {{\"error\":{title},\"message\":{message}{budget}}}\n\n{DONE}"))
+}
+
+/// Returns the used-up budget and its end, as further members.
+fn budget(err: &AssistantError) -> String {
+    match err {
+        AssistantError::OverBudget(BudgetRefusal { period, resets_at, .. }) => {
+            let (period, at) = (quoted(period.name()), quoted(&resets_at.to_string()));
+            format!(",\"period\":{period},\"resetsAt\":{at}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Formats a failure as OpenAI's clients expect it.
+fn openai_failure(err: &AssistantError) -> Bytes {
+    let told = err.openai();
+    let (message, kind, code) = (quoted(&told.message), quoted(told.kind), quoted(told.code));
+    let budget = budget(err);
+    let error =
+        format!("\"message\":{message},\"type\":{kind},\"code\":{code},\"param\":null{budget}");
+    Bytes::from(format!("data: {{\"error\":{{{error}}}}}\n\n{DONE}"))
+}

@@ -1,0 +1,215 @@
+//! Calls of tools in a streamed answer: ours are kept, the caller's go on.
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+/// So much of what a model says before it calls is remembered.
+const MAX_TEXT_BYTES: usize = 256 * 1024;
+/// Longer arguments are cut, and so make no sense to the tool.
+const MAX_ARGUMENTS_BYTES: usize = 64 * 1024;
+
+/// A call of one tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    /// A JSON object as a text, as far as the model kept to it.
+    pub(crate) arguments: String,
+}
+
+/// Part of an event that is for the caller.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum CallerPart {
+    /// All of it, as it came.
+    All,
+    /// This.
+    Part(Bytes),
+    /// Nothing.
+    Nothing,
+}
+
+/// The calls of one streamed answer.
+#[derive(Debug, Default)]
+pub(crate) struct ToolCallCollector {
+    open: Vec<PartialCall>,
+    /// Content so far, in frames or JSON as it came.
+    content: Vec<Bytes>,
+    length: usize,
+}
+
+#[derive(Debug)]
+struct PartialCall {
+    index: Option<i64>,
+    call: Call,
+    ours: bool,
+}
+
+impl ToolCallCollector {
+    /// Remembers frames that went on, for what they said.
+    pub(crate) fn record_frames(&mut self, frames: &Bytes) {
+        if self.length < MAX_TEXT_BYTES {
+            self.length += frames.len();
+            self.content.push(frames.clone());
+        }
+    }
+
+    /// Looks at an event: calls of tools that `is_ours` are taken out of it,
+    /// and so is the end of an answer that has called nothing else.
+    pub(crate) fn extract(&mut self, json: &Bytes, is_ours: &dyn Fn(&str) -> bool) -> CallerPart {
+        let Ok(Value::Object(mut event)) = serde_json::from_slice(json) else {
+            return CallerPart::All;
+        };
+        let has_usage = event.get("usage").is_some_and(|it| !it.is_null());
+        let choice = event.get_mut("choices").and_then(|it| it.get_mut(0)?.as_object_mut());
+        let Some(choice) = choice else { return CallerPart::All };
+        let took = self.take(choice, is_ours);
+        let ends = choice.get("finish_reason").is_some_and(|it| !it.is_null());
+        let goes_on = ends && self.only_server_calls();
+        if goes_on {
+            choice.remove("finish_reason");
+        }
+        if !took && !goes_on {
+            return CallerPart::All;
+        }
+        if ends && !goes_on || has_content(choice) {
+            return part(&Value::Object(event));
+        }
+        if has_usage {
+            event.insert("choices".to_owned(), json!([]));
+            return part(&Value::Object(event));
+        }
+        CallerPart::Nothing
+    }
+
+    /// Takes our calls out of a choice. Answers whether it was changed.
+    fn take(&mut self, choice: &mut Map<String, Value>, is_ours: &dyn Fn(&str) -> bool) -> bool {
+        let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) else {
+            return false;
+        };
+        let Some(calls) = delta.get_mut("tool_calls").and_then(Value::as_array_mut) else {
+            return false;
+        };
+        let mut took = false;
+        calls.retain_mut(|part| {
+            let at = self.record_part(part, is_ours);
+            let before = self.open.get(..at).unwrap_or_default();
+            let index = before.iter().filter(|it| !it.ours).count();
+            let Some(open) = self.open.get(at) else { return true };
+            // Those that stay are counted without those that went.
+            if !open.ours
+                && open.index.is_some_and(|it| usize::try_from(it) != Ok(index))
+                && let Some(members) = part.as_object_mut()
+            {
+                members.insert("index".to_owned(), json!(index));
+                took = true;
+            }
+            took |= open.ours;
+            !open.ours
+        });
+        if calls.is_empty() {
+            delta.remove("tool_calls");
+        }
+        took
+    }
+
+    /// The place of the call that a part belongs to, which may begin with it.
+    fn record_part(&mut self, part: &Value, is_ours: &dyn Fn(&str) -> bool) -> usize {
+        let (id, index) = (text(part.get("id")), part.get("index").and_then(Value::as_i64));
+        let function = part.get("function");
+        let name = text(function.and_then(|it| it.get("name")));
+        let found = self.open.iter().rposition(|it| {
+            let same_id = id.is_empty() || it.call.id == id;
+            let same_name = name.is_empty() || it.call.name == name;
+            same_id && index.is_none_or(|_| it.index == index) && (!id.is_empty() || same_name)
+        });
+        let at = found.unwrap_or_else(|| {
+            let call = Call { id: id.to_owned(), name: name.to_owned(), arguments: String::new() };
+            self.open.push(PartialCall { index, call, ours: is_ours(name) });
+            self.open.len() - 1
+        });
+        let arguments = text(function.and_then(|it| it.get("arguments")));
+        if let Some(open) = self.open.get_mut(at)
+            && open.call.arguments.len() + arguments.len() <= MAX_ARGUMENTS_BYTES
+        {
+            open.call.arguments.push_str(arguments);
+        }
+        at
+    }
+
+    /// Returns whether there are calls, and all of them are ours: then the
+    /// answer is not over, whatever the model says.
+    pub(crate) fn only_server_calls(&self) -> bool {
+        !self.open.is_empty() && self.open.iter().all(|it| it.ours)
+    }
+
+    /// The calls, and what was said before them.
+    pub(crate) fn finish(self) -> (Vec<Call>, String) {
+        let mut calls: Vec<Call> = self.open.into_iter().map(|it| it.call).collect();
+        name_all(&mut calls);
+        (calls, self.content.iter().map(|it| text_of(it)).collect())
+    }
+}
+
+/// Gives each call an id that has none: what a tool says refers to it.
+pub(crate) fn name_all(calls: &mut [Call]) {
+    for (at, call) in calls.iter_mut().enumerate() {
+        if call.id.is_empty() {
+            call.id = format!("pia_call_{at}");
+        }
+    }
+}
+
+fn text(value: Option<&Value>) -> &str {
+    value.and_then(Value::as_str).unwrap_or_default()
+}
+
+fn part(event: &Value) -> CallerPart {
+    CallerPart::Part(Bytes::from(event.to_string()))
+}
+
+/// Returns whether a choice holds more than a role and nothings.
+fn has_content(choice: &Map<String, Value>) -> bool {
+    let delta = choice.get("delta").and_then(Value::as_object);
+    delta.is_some_and(|it| {
+        it.iter()
+            .any(|(key, value)| key != "role" && !value.is_null() && value.as_str() != Some(""))
+    })
+}
+
+/// The text in some frames, or in the JSON of one.
+fn text_of(frames: &[u8]) -> String {
+    let events = frames.split(|it| *it == b'\n').filter(|it| !it.is_empty());
+    let content = |line: &[u8]| {
+        let event: Value =
+            serde_json::from_slice(line.strip_prefix(b"data: ").unwrap_or(line)).ok()?;
+        Some(event.pointer("/choices/0/delta/content")?.as_str()?.to_owned())
+    };
+    events.filter_map(content).collect()
+}
+
+/// The message with which a model called, as the next request repeats it.
+pub(crate) fn assistant_message(text: &str, calls: &[Call]) -> Bytes {
+    let calls: Vec<Value> = calls
+        .iter()
+        .map(|Call { id, name, arguments }| {
+            // What is no JSON is refused by some when it comes back.
+            let whole = serde_json::from_str::<Map<String, Value>>(arguments).is_ok();
+            let arguments = if whole { arguments } else { "{}" };
+            let function = json!({ "name": name, "arguments": arguments });
+            json!({ "id": id, "type": "function", "function": function })
+        })
+        .collect();
+    let content = if text.is_empty() { Value::Null } else { Value::from(text) };
+    let message = json!({ "role": "assistant", "content": content, "tool_calls": calls });
+    Bytes::from(message.to_string())
+}
+
+/// Returns the message that carries a tool's result in the next request.
+pub(crate) fn tool_result(call: &Call, text: &str) -> Bytes {
+    let message = json!({ "role": "tool", "tool_call_id": call.id, "content": text });
+    Bytes::from(message.to_string())
+}
+
+#[cfg(test)]
+#[path = "calls_tests.rs"]
+mod tests;

@@ -1,0 +1,57 @@
+//! A search of the web, with the keys and within the bounds of its entry.
+
+use pia_kernel::GroupId;
+
+use crate::gateway::Gateway;
+use crate::routing::attempts::AttemptOutcome;
+use crate::routing::catalogue::SearchProvider;
+use crate::routing::keys::rest;
+use crate::tools::web_search::SearchResult;
+
+impl Gateway {
+    /// Searches the web for `query`; nothing where the search failed, or the
+    /// process is to stop.
+    pub(crate) async fn search_unless_stopped(
+        &self,
+        provider: &SearchProvider,
+        group: GroupId,
+        query: &str,
+    ) -> Option<Vec<SearchResult>> {
+        self.unless_stopped(self.search_with_keys(provider, group, query)).await.flatten()
+    }
+
+    /// Waits for room, and then tries one key after the other while it may be
+    /// their fault, or nobody was reached.
+    async fn search_with_keys(
+        &self,
+        provider: &SearchProvider,
+        group: GroupId,
+        query: &str,
+    ) -> Option<Vec<SearchResult>> {
+        let patience = self.settings.get().max_wait;
+        let Ok(_slot) =
+            self.upstream_limiter.acquire(provider, (group, 0), patience, &self.timer).await
+        else {
+            tracing::warn!(provider = provider.id, "a search of the web found no room");
+            return None;
+        };
+        for key in self.keys.order(&provider.keys, self.timer.elapsed()) {
+            let err = match self.search.search(provider, &key, query).await {
+                Ok(found) => {
+                    self.attempts.count_of(&provider.id, AttemptOutcome::Answered);
+                    return Some(found);
+                }
+                Err(err) => err,
+            };
+            tracing::warn!(provider = provider.id, error = %err, "a search of the web failed");
+            let outcome = AttemptOutcome::from_error(&err);
+            self.attempts.count_of(&provider.id, outcome);
+            if outcome.blames_the_key() {
+                self.keys.set_cooldown(&key, self.timer.elapsed(), rest(&err));
+            } else if outcome != AttemptOutcome::Unreachable {
+                break;
+            }
+        }
+        None
+    }
+}
