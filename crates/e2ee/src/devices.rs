@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use pia_kernel::{Clock, Reauthentication, Timestamp, Unavailable, UserId};
-use ring::rand::{SecureRandom, SystemRandom};
+use pia_kernel::{Clock, Reauthentication, Timestamp, Unavailable, UserId, random_bytes};
 
 use crate::approval::{ApprovalForm, ApproveError};
 use crate::change::decide;
@@ -147,11 +146,7 @@ fn listed(device: Device, now: Timestamp) -> ListedDevice {
 
 /// Text that nobody can guess.
 fn random_text() -> Result<String, Unavailable> {
-    let mut bytes = [0; 32];
-    SystemRandom::new()
-        .fill(&mut bytes)
-        .map_err(|_unspecified| Unavailable::new("randomness", "no random bytes"))?;
-    Ok(STANDARD.encode(bytes))
+    Ok(STANDARD.encode(random_bytes::<32>()?))
 }
 
 #[cfg(test)]

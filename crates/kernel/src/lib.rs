@@ -11,6 +11,7 @@ mod language;
 mod lifecycle;
 mod live_setting;
 mod page;
+mod random;
 mod reauthentication;
 mod request_context;
 mod secret;
@@ -33,6 +34,7 @@ pub use lifecycle::{
 };
 pub use live_setting::LiveSetting;
 pub use page::{Cursor, Page, PageRequest};
+pub use random::random_bytes;
 pub use reauthentication::Reauthentication;
 pub use request_context::{RequestContext, Scoped};
 pub use secret::Secret;

@@ -1,9 +1,8 @@
 //! The form of every sealed value: a version, the id of the master key, the
 //! nonce, what is encrypted, and its tag.
 
-use pia_kernel::{Secret, Unavailable};
+use pia_kernel::{Secret, Unavailable, random_bytes};
 use ring::aead::{Aad, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce};
-use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::master_keys::{KEY_ID_LEN, KeyId};
 
@@ -56,7 +55,7 @@ pub(crate) fn seal(
     parts: &[&[u8]; 3],
     plain: &[u8],
 ) -> Option<Vec<u8>> {
-    seal_with(key, id, parts, (random().ok()?, plain))
+    seal_with(key, id, parts, (random_bytes().ok()?, plain))
 }
 
 /// Encrypts `plain` with the given nonce, which must be new.
@@ -154,13 +153,4 @@ fn read_header(header: &[u8; HEADER_LEN]) -> Option<KeyId> {
         [VERSION, id @ ..] => Some(KeyId::of_bytes(id)),
         _ => None,
     }
-}
-
-/// Random bytes of the system's.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], Unavailable> {
-    let mut bytes = [0; N];
-    SystemRandom::new()
-        .fill(&mut bytes)
-        .map_err(|err| Unavailable::new("randomness", err.to_string()))?;
-    Ok(bytes)
 }

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use pia_kernel::{Secret, Unavailable, UserId};
+use pia_kernel::{Secret, Unavailable, UserId, random_bytes};
 use ring::aead::LessSafeKey;
 use ring::hkdf::{HKDF_SHA256, Salt as HkdfSalt};
 use ring::hmac;
 
-use crate::envelope::{self, SealContext, UnsealError, random};
+use crate::envelope::{self, SealContext, UnsealError};
 use crate::master_keys::{KeyId, MasterKeys};
 use crate::ports::Salt;
 use crate::sealer::{aad_parts, person_key};
@@ -51,7 +51,7 @@ impl PersonSeal {
     /// Seals a value for one place.
     pub fn seal(&self, place: SealContext<'_>, plain: &[u8]) -> Result<Vec<u8>, Unavailable> {
         let Keyed { id, key } = &self.current;
-        envelope::seal_with(key, id, &aad_parts(&self.person, place), (random()?, plain))
+        envelope::seal_with(key, id, &aad_parts(&self.person, place), (random_bytes()?, plain))
             .ok_or_else(|| Unavailable::new("sealing", "the value is too long"))
     }
 

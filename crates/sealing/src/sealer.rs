@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use pia_kernel::{Secret, Unavailable, UserId};
+use pia_kernel::{Secret, Unavailable, UserId, random_bytes};
 use ring::aead::{AES_256_GCM, LessSafeKey, NONCE_LEN, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt as HkdfSalt};
 
-use crate::envelope::{self, SealContext, UnsealError, random};
+use crate::envelope::{self, SealContext, UnsealError};
 use crate::master_keys::{KeyId, MasterKeys};
 use crate::person_seal::PersonSeal;
 use crate::ports::{Salt, SaltStore};
@@ -38,8 +38,10 @@ impl Sealer {
         place: SealContext<'_>,
         plain: &Secret<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>, Unavailable> {
-        let Some(salt) = self.salts.salt(person, Salt(random()?)).await? else { return Ok(None) };
-        let nonce = random()?;
+        let Some(salt) = self.salts.salt(person, Salt(random_bytes()?)).await? else {
+            return Ok(None);
+        };
+        let nonce = random_bytes()?;
         let sealed = seal(&self.keys.current, (person, &salt), place, nonce, plain.expose());
         sealed.map(Some).ok_or_else(|| Unavailable::new("sealing", "the value is too long"))
     }
@@ -62,7 +64,7 @@ impl Sealer {
     /// A person's keys, for many values of theirs: they get a salt if they had
     /// none. Nothing if they have no account.
     pub async fn seal_for(&self, person: UserId) -> Result<Option<PersonSeal>, Unavailable> {
-        let salt = self.salts.salt(person, Salt(random()?)).await?;
+        let salt = self.salts.salt(person, Salt(random_bytes()?)).await?;
         salt.map(|it| self.with_salt(person, &it)).transpose()
     }
 

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
-use ring::rand::{SecureRandom, SystemRandom};
+use pia_kernel::{StorageUse, Timestamp, UserId, random_bytes};
 
 use crate::db::DbError;
 use crate::schema::{accounts, group_settings, ledgers};
@@ -56,11 +55,7 @@ pub fn storage_use(stored: i64, group_limit: Option<i64>, usual_limit: u64) -> S
 
 /// Sixteen random bytes that tell one life of a person's data from the next.
 pub fn fresh_epoch() -> Result<Vec<u8>, DbError> {
-    let mut epoch = vec![0; 16];
-    SystemRandom::new()
-        .fill(&mut epoch)
-        .map_err(|_unspecified| Unavailable::new("randomness", "no random bytes"))?;
-    Ok(epoch)
+    Ok(random_bytes::<16>()?.to_vec())
 }
 
 type Row = (i64, DbInstant, Option<DbInstant>, i32, Option<DbInstant>, i64, Option<i64>);

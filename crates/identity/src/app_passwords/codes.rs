@@ -1,8 +1,7 @@
 //! App passwords: how they look, and what is kept of them.
 
-use pia_kernel::{Secret, Unavailable};
+use pia_kernel::{Secret, Unavailable, random_bytes};
 use ring::digest;
-use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::ports::AppPasswordHash;
 
@@ -18,10 +17,7 @@ const MAX_CODE_BYTES: usize = 64;
 
 /// A new one, as it is shown: `pia-k3v9a-…`.
 pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
-    let mut bytes = [0; LENGTH];
-    SystemRandom::new()
-        .fill(&mut bytes)
-        .map_err(|err| Unavailable::new("randomness", err.to_string()))?;
+    let bytes = random_bytes::<LENGTH>()?;
     let letter = |it: &u8| LETTERS.get(usize::from(it % 32)).copied().map(char::from);
     let groups = bytes.chunks(GROUP).map(|it| it.iter().filter_map(letter).collect::<String>());
     let parts: Vec<String> = std::iter::once(PREFIX.to_owned()).chain(groups).collect();

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{Secret, SideEffects, Timestamp, Unavailable, UserId};
-use ring::digest;
 
 use crate::factors;
 use crate::factors::proofs::{FactorAnswer, FactorProofs, ProofError};
@@ -16,6 +15,7 @@ use crate::ports::{
 };
 use crate::sessions;
 use crate::sessions::StartError;
+use crate::sessions::token_hash;
 
 /// Longer texts are no tokens of ours; those have 43 letters.
 pub(crate) const MAX_TOKEN_BYTES: usize = 128;
@@ -85,7 +85,7 @@ impl FactorChallenges {
         let FactorProofs { settings, clock, .. } = &self.proofs;
         let token = sessions::refresh_tokens::fresh()?;
         let expires_at = clock.now() + settings.get().challenge_lifetime;
-        let challenge = NewChallenge { hash: hash(&token), user, epoch, expires_at };
+        let challenge = NewChallenge { hash: token_hash::of_ours(&token), user, epoch, expires_at };
         match self.store.open(challenge).await? {
             SessionStarted::Done => Ok(token),
             SessionStarted::Stale => Err(StartError::Stale),
@@ -104,7 +104,7 @@ impl FactorChallenges {
         if !(1..=MAX_TOKEN_BYTES).contains(&token.expose().len()) {
             return Err(ChallengeError::Gone);
         }
-        let (hash, most) = (hash(token), self.proofs.settings.get().challenge_tries);
+        let (hash, most) = (token_hash::of_ours(token), self.proofs.settings.get().challenge_tries);
         let now = self.proofs.clock.now();
         let user = self.store.owner(hash, most, now).await?.ok_or(ChallengeError::Gone)?;
         // Looked at first: a password that is replaced later takes the
@@ -185,14 +185,6 @@ impl FactorChallenges {
 fn redeemed(user: UserId, at: Timestamp, codes_left: Option<u64>) -> SideEffects {
     let used = |left| factors::recovery_codes::used(user, at, Some(left));
     codes_left.map(used).unwrap_or_default()
-}
-
-/// Returns the hash of a token. It needs no key, since the token cannot be
-/// guessed.
-pub(crate) fn hash(token: &Secret<String>) -> TokenHash {
-    let mut hash = [0; 32];
-    hash.copy_from_slice(digest::digest(&digest::SHA256, token.expose().as_bytes()).as_ref());
-    TokenHash(hash)
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Recovery codes: what comes in the place of an authenticator that is lost.
 
-use pia_kernel::{QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId, random_bytes};
 use ring::hmac;
-use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::ports::RecoveryHash;
 
@@ -22,10 +21,7 @@ pub(crate) fn fresh() -> Result<Vec<Secret<String>>, Unavailable> {
 }
 
 fn fresh_code() -> Result<Secret<String>, Unavailable> {
-    let mut bytes = [0; LENGTH];
-    SystemRandom::new()
-        .fill(&mut bytes)
-        .map_err(|err| Unavailable::new("randomness", err.to_string()))?;
+    let bytes = random_bytes::<LENGTH>()?;
     let letter = |it: &u8| LETTERS.get(usize::from(it % 32)).copied().map(char::from);
     let groups = bytes.chunks(GROUP).map(|it| it.iter().filter_map(letter).collect::<String>());
     Ok(Secret::new(groups.collect::<Vec<_>>().join("-")))

@@ -2,10 +2,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use pia_kernel::{Secret, Timestamp, Unavailable};
+use pia_kernel::{Secret, Timestamp, Unavailable, random_bytes};
 use qrcode::QrCode;
 use qrcode::render::svg;
-use ring::rand::{SecureRandom, SystemRandom};
 use totp_rs::{Algorithm, Builder, TotpError};
 
 use crate::ports::Step;
@@ -35,11 +34,7 @@ pub struct Enrolment {
 
 /// A secret that codes are made from.
 pub(crate) fn fresh() -> Result<Secret<Vec<u8>>, Unavailable> {
-    let mut bytes = vec![0; SECRET_BYTES];
-    SystemRandom::new()
-        .fill(&mut bytes)
-        .map_err(|err| Unavailable::new("randomness", err.to_string()))?;
-    Ok(Secret::new(bytes))
+    Ok(Secret::new(random_bytes::<SECRET_BYTES>()?.to_vec()))
 }
 
 /// Returns the details to enrol a secret for the owner of this address.

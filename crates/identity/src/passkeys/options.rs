@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use pia_kernel::{Secret, Timestamp, Unavailable};
 
-use crate::factors::challenges::hash;
 use crate::ports::{Ceremony, NewPasskeyChallenge, TokenHash};
 use crate::sessions;
+use crate::sessions::token_hash;
 
 /// Duration for which a challenge waits for its answer, as browsers are told
 /// too.
@@ -30,14 +30,14 @@ pub(crate) fn start_ceremony(
     now: Timestamp,
 ) -> Result<(PasskeyOptions, NewPasskeyChallenge), Unavailable> {
     let token = sessions::refresh_tokens::fresh()?;
-    let (hash, expires_at) = (hash(&token), now + LIFETIME);
+    let (hash, expires_at) = (token_hash::of_ours(&token), now + LIFETIME);
     let challenge = NewPasskeyChallenge { hash, state: begun.state, expires_at };
     Ok((PasskeyOptions { token, options: begun.options }, challenge))
 }
 
 /// Returns the hash of a presented token; nothing if it cannot be one of ours.
 pub(crate) fn hash_presented(token: &Secret<String>) -> Option<TokenHash> {
-    (1..=MAX_TOKEN_BYTES).contains(&token.expose().len()).then(|| hash(token))
+    (1..=MAX_TOKEN_BYTES).contains(&token.expose().len()).then(|| token_hash::of_ours(token))
 }
 
 #[cfg(test)]

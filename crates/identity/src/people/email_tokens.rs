@@ -16,6 +16,7 @@ use crate::ports::{
     RateLimitStore, RateQuota, TokenHash,
 };
 use crate::sessions;
+use crate::sessions::token_hash;
 
 /// Number of letters of one kind an address gets, whoever asks for them. The
 /// links of the last three are good, so that who uses this up keeps nobody from
@@ -111,7 +112,7 @@ impl EmailTokens {
     ) -> Result<(NewEmailToken, Mail), Unavailable> {
         let (at, token) = (self.0.clock.now(), sessions::refresh_tokens::fresh()?);
         let kept = NewEmailToken {
-            hash: factors::challenges::hash(&token),
+            hash: token_hash::of_ours(&token),
             purpose: link.purpose,
             expires_at: at + link.lifetime,
         };
@@ -144,5 +145,5 @@ impl EmailTokens {
 /// Returns the hash of a presented token; nothing if it is none of ours.
 pub(crate) fn hash_presented(token: &Secret<String>) -> Option<TokenHash> {
     let plausible = (1..=factors::challenges::MAX_TOKEN_BYTES).contains(&token.expose().len());
-    plausible.then(|| factors::challenges::hash(token))
+    plausible.then(|| token_hash::of_ours(token))
 }

@@ -7,12 +7,11 @@ use pia_kernel::{
     AuditEntry, Clock, GroupId, InvitationId, PageRequest, QueuedEmail, Secret, SideEffects,
     Timestamp, Unavailable, UserId,
 };
-use ring::digest;
 
 use crate::people;
 use crate::people::role::Role;
 use crate::ports::{InvitationEntry, InvitationStore, NewInvitation, TokenHash};
-use crate::sessions;
+use crate::sessions::{refresh_tokens, token_hash};
 use crate::violation::Violation;
 
 /// Longer texts are no tokens of ours; those have 43 letters.
@@ -84,7 +83,7 @@ impl Invitations {
         let email = invitation.email.as_deref().map(people::email::parse).transpose();
         let email = email.map_err(InviteError::Invalid)?;
         let (token, id, at) =
-            (sessions::refresh_tokens::fresh()?, InvitationId::generate(), self.clock.now());
+            (refresh_tokens::fresh()?, InvitationId::generate(), self.clock.now());
         let link = format!("{}/auth/register.html?invitation={}", self.public_url, token.expose());
         let mut effects = done(at, by, id, "invitation.created");
         if let Some(email) = &email {
@@ -93,7 +92,7 @@ impl Invitations {
         }
         let expires_at = at + invitation.lifetime;
         let Invitation { role, group, .. } = invitation;
-        let hash = digest(&token);
+        let hash = token_hash::of_ours(&token);
         let new = NewInvitation { id, hash, email, role, group, by, at, expires_at };
         if !self.store.add(new, effects).await? {
             return Err(InviteError::NoSuchGroup);
@@ -120,14 +119,7 @@ impl Invitations {
 
 /// Returns the hash of a presented token; nothing if it cannot be one.
 pub(crate) fn hash(token: &Secret<String>) -> Option<TokenHash> {
-    (1..=MAX_TOKEN_BYTES).contains(&token.expose().len()).then(|| digest(token))
-}
-
-/// It needs no key, since a token cannot be guessed.
-fn digest(token: &Secret<String>) -> TokenHash {
-    let mut hash = [0; 32];
-    hash.copy_from_slice(digest::digest(&digest::SHA256, token.expose().as_bytes()).as_ref());
-    TokenHash(hash)
+    (1..=MAX_TOKEN_BYTES).contains(&token.expose().len()).then(|| token_hash::of_ours(token))
 }
 
 fn done(at: Timestamp, by: Option<UserId>, id: InvitationId, action: &'static str) -> SideEffects {

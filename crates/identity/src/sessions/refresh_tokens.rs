@@ -2,9 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pia_kernel::{Secret, Unavailable};
+use pia_kernel::{Secret, Unavailable, random_bytes};
 use ring::hmac;
-use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::ports::TokenHash;
 use crate::sessions::signing_keys::SigningKeys;
@@ -94,11 +93,7 @@ impl RefreshKey {
 
 /// A token that follows no other.
 pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
-    let mut bytes = [0; 32];
-    SystemRandom::new()
-        .fill(&mut bytes)
-        .map_err(|err| Unavailable::new("randomness", err.to_string()))?;
-    Ok(Secret::new(URL_SAFE_NO_PAD.encode(bytes)))
+    Ok(Secret::new(URL_SAFE_NO_PAD.encode(random_bytes::<32>()?)))
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pia_kernel::random_bytes;
 use pia_policy::MAX_LICENCE_BYTES;
-use ring::rand::{SecureRandom as _, SystemRandom};
 
 /// Result of reading a path.
 #[derive(Clone, PartialEq, Eq)]
@@ -62,10 +62,7 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 
 fn beside(folder: &Path, path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::other("it names no file"))?;
-    let mut random = [0; 9];
-    SystemRandom::new()
-        .fill(&mut random)
-        .map_err(|_unspecified| io::Error::other("the machine has no random bytes to give"))?;
+    let random = random_bytes::<9>().map_err(io::Error::other)?;
     let mut temporary = std::ffi::OsString::from(".");
     temporary.push(name);
     temporary.push(format!(".{}", URL_SAFE_NO_PAD.encode(random)));

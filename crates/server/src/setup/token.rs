@@ -8,9 +8,9 @@ use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pia_kernel::{Secret, Unavailable};
+use pia_kernel::{Secret, Unavailable, random_bytes};
 use ring::hmac;
-use ring::rand::{SecureRandom as _, SystemRandom};
+use ring::rand::SystemRandom;
 
 use crate::licence::replace;
 
@@ -110,8 +110,7 @@ impl TokenFile {
     }
 
     fn write(&self) -> io::Result<()> {
-        let mut bytes = [0; 32];
-        SystemRandom::new().fill(&mut bytes).map_err(|_unspecified| no_randomness())?;
+        let bytes = random_bytes::<32>().map_err(io::Error::other)?;
         replace(&self.path, format!("{}\n", URL_SAFE_NO_PAD.encode(bytes)).as_bytes())
     }
 

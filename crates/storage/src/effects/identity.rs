@@ -3,10 +3,9 @@
 
 use std::net::IpAddr;
 
-use pia_kernel::{AuditEntry, RequestContext, Secret, UserId};
+use pia_kernel::{AuditEntry, RequestContext, Secret, UserId, random_bytes};
 use pia_sealing::{SealContext, ServerSeal};
 use ring::digest;
-use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -94,8 +93,7 @@ impl AuditIdentity {
         entry: Uuid,
         part: AuditPart,
     ) -> Result<SealedIdentity, DbError> {
-        let mut plain = vec![0; SALT_LEN];
-        SystemRandom::new().fill(&mut plain).map_err(|_err| DbError::NoKey)?;
+        let mut plain = random_bytes::<SALT_LEN>()?.to_vec();
         plain.extend(serde_json::to_vec(self).map_err(|_err| DbError::Unreadable("an identity"))?);
         let commitment = digest::digest(&digest::SHA256, &plain).as_ref().to_vec();
         let sealed = seal.seal(place(&entry, part), &Secret::new(plain))?;
