@@ -181,11 +181,11 @@ fn parse(body: &[u8]) -> Result<Checked, AssistantError> {
     let mut wrong = Vec::new();
     let model: Option<String> = parsed(request.model).filter(|it: &String| !it.is_empty());
     if model.is_none() {
-        wrong.push(Violation::new("model", "required", "Name the model as a text."));
+        wrong.push(Violation::new("model", "required", "`model` must be a string."));
     }
     let text = parsed::<Input<'_>>(request.input).and_then(|it| it.text());
     if text.is_none() {
-        let message = "Give a text, or 1 to 2048 of them, none empty; tokens will do, too.";
+        let message = "Must be a non-empty string, a list of 1 to 2048 of them, or tokens.";
         wrong.push(Violation::new("input", "invalid", message));
     }
     let mut open = format!("{{\"input\":{}", request.input.map_or("null", RawValue::get));

@@ -127,7 +127,7 @@ impl AssistantError {
             Self::TextTooLong { limit } => {
                 return Cow::Owned(format!("The text is longer than {limit} characters."));
             }
-            Self::UnknownModel => "There is no such model, or you may not name it.",
+            Self::UnknownModel => "This model does not exist, or you may not use it.",
             Self::NotConfigured => "The AI proxy is not configured on this server.",
             Self::ToolsRefused => {
                 "The upstream AI model does not accept the tools of this request."
@@ -139,7 +139,7 @@ impl AssistantError {
                 "Free use of the AI proxy is suspended at the moment."
             }
             Self::OverBudget(BudgetRefusal { resets_at, .. }) => {
-                return Cow::Owned(format!("The credits are used up until {resets_at}."));
+                return Cow::Owned(format!("Your credits are used up until {resets_at}."));
             }
             Self::UpstreamBusy { .. } => "The upstream AI provider is busy. Try again later.",
             Self::Crowded { .. } => {

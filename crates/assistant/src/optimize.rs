@@ -143,7 +143,7 @@ fn task(request: &OptimizeRequest, wrong: &mut Vec<Violation>) -> OptimizeTask {
     let wishes = request.custom_prompt.as_deref().map(clean).unwrap_or_default();
     if wishes.trim().is_empty() {
         if named.is_some() {
-            let message = "There is no such template, and no instructions are given.";
+            let message = "No such template, and no instructions were given.";
             wrong.push(Violation::new("templateId", "unknown_template", message));
         }
         return OptimizeTask::BuiltIn(DEFAULT.prompt);

@@ -372,8 +372,7 @@ impl Turn {
 
 /// The caller can send what they mean in the request.
 fn not_fetched(field: &str) -> AssistantError {
-    let message = "Addresses are not passed on to this model: send pictures and files as data: \
-                   URLs.";
+    let message = "This model can't fetch URLs. Send images and files as data: URLs.";
     AssistantError::Invalid(vec![Violation::new(field, "address_not_allowed", message)])
 }
 

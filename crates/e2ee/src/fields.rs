@@ -149,7 +149,7 @@ impl FieldValidator {
         let version = given.unwrap_or(1);
         let found = known.iter().copied().find(|it| i64::from(*it) == version);
         if found.is_none() {
-            let message = format!("`{field}` is {version}, which this server does not know.");
+            let message = format!("`{field}` is {version}, which this server doesn't support.");
             self.0.push(Violation::new(field, "unknown_version", message));
         }
         found
@@ -165,7 +165,7 @@ impl FieldValidator {
 
     fn one_line(&mut self, field: &'static str, text: &str, most: usize) -> bool {
         if utf16_len(text) > most {
-            let message = format!("`{field}` may have {most} characters.");
+            let message = format!("`{field}` can be at most {most} characters long.");
             self.0.push(Violation::new(field, "too_long", message));
             return false;
         }

@@ -19,7 +19,7 @@ pub(crate) async fn description(
 ) -> Result<Json<Value>, ApiError> {
     let managed = gates.licence.get().includes(Feature::ManagedCloud, gates.clock.now());
     if managed || !*api.openapi.get() {
-        let message = "There is no such path.";
+        let message = "No such path.";
         return Err(ApiError::refused(StatusCode::NOT_FOUND, "not_found", message));
     }
     Ok(Json(document().map_err(ApiError::internal)?))

@@ -166,7 +166,7 @@ impl ApiKeyOptions {
             Vec::new()
         });
         if self.expires_at.is_some_and(|it| it <= now) {
-            let message = "The key must end in the future, or not at all.";
+            let message = "The key must expire in the future, or never.";
             faults.push(Violation::new("expiresAt", "invalid", message));
         }
         if !(0..=MAX_CREDITS).contains(&weekly_credits) {
@@ -192,10 +192,10 @@ fn read_name(given: Option<&str>) -> Result<String, Violation> {
     let fault = |code, message: &str| Err(Violation::new("name", code, message));
     let name = given.map(str::trim).unwrap_or_default();
     if name.is_empty() {
-        return fault("required", "A name is required, by which you know the script again.");
+        return fault("required", "A name is required, so that you can recognise the script.");
     }
     if utf16_len(name) > MAX_NAME_CHARS {
-        return fault("too_long", "The name may have 64 characters.");
+        return fault("too_long", "The name can be at most 64 characters long.");
     }
     if name.chars().any(char::is_control) {
         return fault("invalid", "The name must be a single line of text.");
@@ -210,7 +210,7 @@ fn read_scopes(given: Option<Vec<String>>) -> Result<Vec<KeyScope>, Violation> {
         Some(named) if !named.is_empty() => {
             Ok(KeyScope::ALL.into_iter().filter(|it| named.contains(it)).collect())
         }
-        _ => Err(Violation::new("scopes", "invalid", "The scope that there is is `ai`.")),
+        _ => Err(Violation::new("scopes", "invalid", "The only scope is `ai`.")),
     }
 }
 

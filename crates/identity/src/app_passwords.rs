@@ -158,10 +158,10 @@ fn read_name(given: Option<&str>) -> Result<String, Violation> {
     let fault = |code, message: &str| Err(Violation::new("name", code, message));
     let name = given.map(str::trim).unwrap_or_default();
     if name.is_empty() {
-        return fault("required", "A name is required, by which you know the program again.");
+        return fault("required", "A name is required, so that you can recognise the app.");
     }
     if utf16_len(name) > MAX_NAME_CHARS {
-        return fault("too_long", "The name may have 64 characters.");
+        return fault("too_long", "The name can be at most 64 characters long.");
     }
     if name.chars().any(char::is_control) {
         return fault("invalid", "The name must be a single line of text.");

@@ -311,7 +311,7 @@ fn checked(name: &str) -> Result<String, Violation> {
         return Err(Violation::new("name", "required", "A name is required."));
     }
     if utf16_len(name) > MAX_NAME_CHARS {
-        let message = format!("The name may have {MAX_NAME_CHARS} characters.");
+        let message = format!("The name can be at most {MAX_NAME_CHARS} characters long.");
         return Err(Violation::new("name", "too_long", message));
     }
     if name.chars().any(char::is_control) {

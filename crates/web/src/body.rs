@@ -353,7 +353,7 @@ pub fn format_json_error(fault: &serde_json::Error) -> String {
 /// Returns the error for a body that is no JSON.
 pub fn malformed_json_error(fault: &serde_json::Error) -> ApiError {
     let message = format!(
-        "The body is not well-formed JSON (line {}, column {}).",
+        "The request body is not valid JSON (line {}, column {}).",
         fault.line(),
         fault.column()
     );

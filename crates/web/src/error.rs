@@ -250,29 +250,29 @@ impl ApiError {
     /// There is nothing with that id, or it is somebody else's: who asks is
     /// not told which.
     pub fn not_found() -> Self {
-        Self::refused(StatusCode::NOT_FOUND, "not_found", "You have nothing with this id.")
+        Self::refused(StatusCode::NOT_FOUND, "not_found", "Nothing of yours has this id.")
     }
 
     /// The caller's account was deleted.
     pub(crate) fn no_such_account() -> Self {
-        let message = "There is no such account any more.";
+        let message = "This account no longer exists.";
         Self::refused(StatusCode::NOT_FOUND, "user_not_found", message)
     }
 
     /// Nobody makes an account for now.
     pub(crate) fn suspended() -> Self {
-        let message = "No accounts are made here at the moment.";
+        let message = "Registration is closed at the moment.";
         Self::refused(StatusCode::FORBIDDEN, "free_tier_suspended", message)
     }
 
     pub(crate) fn no_such_path() -> Self {
-        Self::refused(StatusCode::NOT_FOUND, "not_found", "There is no such path.")
+        Self::refused(StatusCode::NOT_FOUND, "not_found", "No such path.")
     }
 }
 
 impl From<Unavailable> for ApiError {
     fn from(err: Unavailable) -> Self {
-        let message = "A part of the server does not answer: try again in a moment.";
+        let message = "Part of the server is not responding. Try again in a moment.";
         Self::refused(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
             .retry_after(RETRY_SOON)
             .because(err)

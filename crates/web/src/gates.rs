@@ -98,7 +98,7 @@ impl Gates {
         let state = self.licence.get();
         match (state.at(self.clock.now()), needed) {
             (Licensed::Not, _) => {
-                let message = "The server has no licence yet: its operator must install one.";
+                let message = "This server has no licence yet. Its operator must install one.";
                 Err(ApiError::refused(StatusCode::FORBIDDEN, "no_license", message)
                     .with("setupUrl", self.setup_url.as_str()))
             }

@@ -32,7 +32,7 @@ impl Paging {
     fn parse(query: &str) -> Result<Self, ApiError> {
         let parameters = Query::<Vec<(String, String)>>::from_query(query);
         let Ok(Query(parameters)) = parameters else {
-            let message = "The query is malformed.".to_owned();
+            let message = "The query string is malformed.".to_owned();
             return Err(ApiError::invalid(vec![field_error("", message)]));
         };
         let mut faults = Vec::new();
@@ -53,7 +53,7 @@ impl Paging {
         if after.is_none() {
             faults.push(field_error(
                 "cursor",
-                "`cursor` is a `nextCursor` as it was told.".to_owned(),
+                "`cursor` must be a `nextCursor` from an earlier response.".to_owned(),
             ));
         }
         match (limit, after) {

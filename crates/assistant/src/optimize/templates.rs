@@ -31,7 +31,7 @@ const BUILT_IN: [Template; 6] = [
     Template {
         id: id(1),
         name: "Business Email",
-        description: "Turns notes or a draft into a courteous, well-structured e-mail.",
+        description: "Turns notes or a draft into a courteous, well-structured email.",
         prompt: include_str!("prompts/business_email.md"),
     },
     Template {

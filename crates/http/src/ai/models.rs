@@ -56,7 +56,7 @@ pub(crate) async fn model(
     };
     let model = api.gateway.model(asker, &name).await?;
     model.map(|it| Json(item(it))).ok_or_else(|| {
-        let message = "There is no such model, or you may not name it.";
+        let message = "This model does not exist, or you may not use it.";
         ApiError::refused(StatusCode::NOT_FOUND, code, message).into()
     })
 }

@@ -43,6 +43,6 @@ fn missing_token() -> ApiError {
     ApiError::invalid(vec![FieldError {
         field: "mfaToken".to_owned(),
         code: "required",
-        message: "`mfaToken` is needed.".to_owned(),
+        message: "`mfaToken` is required.".to_owned(),
     }])
 }

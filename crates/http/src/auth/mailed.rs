@@ -52,7 +52,7 @@ impl LetterRequest {
             ApiError::invalid(vec![FieldError {
                 field: "email".to_owned(),
                 code: "required",
-                message: "`email` is needed.".to_owned(),
+                message: "`email` is required.".to_owned(),
             }])
         })
     }
@@ -61,8 +61,7 @@ impl LetterRequest {
 impl LetterResponse {
     /// Returns a response that does not reveal whether an email was sent.
     fn possibly_sent() -> Self {
-        let message = "If there is an account with this address that needs it, a letter is under \
-                       way.";
+        let message = "If an account with this email needs it, we have sent an email.";
         Self { success: true, message }
     }
 }

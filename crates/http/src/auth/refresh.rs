@@ -36,7 +36,7 @@ pub(crate) fn missing_refresh_token() -> ApiError {
     ApiError::invalid(vec![FieldError {
         field: "refreshToken".to_owned(),
         code: "required",
-        message: "`refreshToken` is needed.".to_owned(),
+        message: "`refreshToken` is required.".to_owned(),
     }])
 }
 

@@ -49,7 +49,7 @@ impl RegisterResponse {
         let (message, requires_email_verification) = match joined {
             RegistrationOutcome::Made(_) => ("The account is made: sign in.", false),
             RegistrationOutcome::Written => {
-                ("Open the link in the letter that goes to your address.", true)
+                ("Check your inbox and open the link to verify your email.", true)
             }
         };
         Self { success: true, message, requires_email_verification }
@@ -76,6 +76,6 @@ fn unknown_customer_type() -> ApiError {
     ApiError::invalid(vec![FieldError {
         field: "customerType".to_owned(),
         code: "invalid",
-        message: "`customerType` is 0, 1 or 2.".to_owned(),
+        message: "`customerType` must be 0, 1 or 2.".to_owned(),
     }])
 }

@@ -48,7 +48,7 @@ pub(crate) async fn verify_email(
 impl VerificationLink {
     fn parse(query: &str) -> Result<Self, ApiError> {
         let link = Query::<Self>::from_query(query).map_err(|_may_quote| {
-            let message = "The query is malformed.".to_owned();
+            let message = "The query string is malformed.".to_owned();
             ApiError::invalid(vec![FieldError { field: String::new(), code: "invalid", message }])
         })?;
         Ok(link.into_inner())

@@ -127,7 +127,8 @@ pub(crate) async fn sync_conversations(
     let documents = request.conversations.unwrap_or_default();
     let deleted: Vec<_> = request.deleted.unwrap_or_default().iter().map(id).collect();
     if documents.len() + deleted.len() > MAX_CONVERSATIONS {
-        let message = format!("One call may store and delete {MAX_CONVERSATIONS} conversations.");
+        let message =
+            format!("A request may store and delete at most {MAX_CONVERSATIONS} conversations.");
         let field = "conversations".to_owned();
         let error = FieldError { field, code: "too_many", message };
         return Err(ApiError::invalid(vec![error]).into());
@@ -186,7 +187,7 @@ impl From<Uploaded> for SyncResult {
                 Self { status: "conflict", updated_at: Some(at), ..Self::default() }
             }
             UploadStatus::E2eeRequired => {
-                let message = "The account is end-to-end encrypted: send the chat encrypted.";
+                let message = "This account is end-to-end encrypted. Send the chat encrypted.";
                 refused("e2ee_required", None, message.to_owned())
             }
             UploadStatus::Full { limit } => {

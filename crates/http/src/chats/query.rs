@@ -73,7 +73,7 @@ fn strip_weak_prefix(tag: &str) -> &str {
 
 fn parse(query: &str) -> Result<ChatListRequest, ApiError> {
     let Ok(Query(parameters)) = Query::<Vec<(String, String)>>::from_query(query) else {
-        return Err(ApiError::invalid(vec![fault("", "The query is malformed.")]));
+        return Err(ApiError::invalid(vec![fault("", "The query string is malformed.")]));
     };
     let mut faults = Vec::new();
     let mut part =
@@ -116,9 +116,9 @@ fn set_parameter(part: &mut ChatListRequest, name: &str, value: &str) -> bool {
 
 fn message(name: &str) -> &'static str {
     match name {
-        "since" => "`since` is one ISO 8601 time.",
-        "limit" => "`limit` is one number from 1 to 500.",
-        "cursor" => "`cursor` is a `nextCursor` as it was told.",
+        "since" => "`since` must be a single ISO 8601 time.",
+        "limit" => "`limit` must be a number from 1 to 500.",
+        "cursor" => "`cursor` must be a `nextCursor` from an earlier response.",
         _ => "`includeDeleted` is `true` or `false`.",
     }
 }

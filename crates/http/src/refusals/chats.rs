@@ -14,8 +14,7 @@ impl From<ParseChatError> for HttpError {
     fn from(err: ParseChatError) -> Self {
         Self::from(match err {
             ParseChatError::Malformed { line, column } => {
-                let message =
-                    format!("The chat is not well-formed JSON (line {line}, column {column}).");
+                let message = format!("The chat is not valid JSON (line {line}, column {column}).");
                 ApiError::refused(StatusCode::BAD_REQUEST, "malformed_json", message)
             }
             ParseChatError::Invalid(ChatViolation { field, code, message }) => {
@@ -30,17 +29,17 @@ impl From<PutChatError> for HttpError {
         Self::from(match err {
             PutChatError::Unreadable(err) => HttpError::from(err).into(),
             PutChatError::E2eeRequired => {
-                let message = "The account is end-to-end encrypted: send the chat encrypted.";
+                let message = "This account is end-to-end encrypted. Send the chat encrypted.";
                 ApiError::refused(StatusCode::FORBIDDEN, "e2ee_required", message)
             }
             // Not 404, by which clients would take it that no chat can be
             // stored here; nor 409, of which they make a new version.
             PutChatError::Deleted => {
-                let message = "The chat was deleted after this version of it was written.";
+                let message = "The chat was deleted after this version was written.";
                 ApiError::refused(StatusCode::GONE, "chat_deleted", message)
             }
             PutChatError::Full { limit, current } => {
-                let message = "There are as many chats as an account may have: delete some first.";
+                let message = "You have reached the maximum number of chats. Delete some first.";
                 ApiError::refused(StatusCode::CONFLICT, "quota_exceeded", message)
                     .with("resource", "chats")
                     .with("limit", limit)

@@ -16,12 +16,13 @@ impl From<RegisterDeviceError> for HttpError {
         Self::from(match err {
             RegisterDeviceError::Invalid(violations) => invalid(violations),
             RegisterDeviceError::OtherKeys => {
-                let message = "This device is active with other keys: revoke it first, then \
+                let message = "This device is active with other keys. Revoke it first, then \
                                register it again.";
                 ApiError::refused(StatusCode::CONFLICT, "device_keys_differ", message)
             }
             RegisterDeviceError::Full { limit } => {
-                let message = format!("An account may have {limit} devices: revoke one first.");
+                let message =
+                    format!("An account can have at most {limit} devices. Revoke one first.");
                 ApiError::refused(StatusCode::CONFLICT, "device_limit_reached", message)
                     .with("limit", limit)
             }

@@ -17,8 +17,9 @@ impl From<PushError> for HttpError {
             }
             PushError::OutOfStorage(storage) => out_of_storage(storage),
             PushError::TooMany => {
-                let message =
-                    format!("A push holds at most {MAX_CHANGES_PER_PUSH} changes: send several.");
+                let message = format!(
+                    "A push can contain at most {MAX_CHANGES_PER_PUSH} changes. Split it up."
+                );
                 ApiError::invalid(vec![FieldError {
                     field: String::new(),
                     code: "too_many_items",
@@ -51,13 +52,13 @@ impl From<SupportError> for HttpError {
 
 /// Refuses plaintext for an account that is end-to-end encrypted.
 fn e2ee_required() -> ApiError {
-    let message = "The account is end-to-end encrypted: send what is encrypted.";
+    let message = "This account is end-to-end encrypted. Send encrypted items.";
     ApiError::refused(StatusCode::FORBIDDEN, "e2ee_required", message)
 }
 
 /// Refuses what would exceed the account's storage, in bytes.
 pub(super) fn out_of_storage(storage: StorageUse) -> ApiError {
-    let message = "There is no storage left for it: delete chats or items first.";
+    let message = "Your storage is full. Delete chats or items first.";
     ApiError::refused(StatusCode::CONFLICT, "quota_exceeded", message)
         .with("resource", "storage")
         .with("limit", storage.limit)

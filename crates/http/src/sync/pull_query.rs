@@ -31,7 +31,7 @@ pub(crate) struct PullQuery(pub(crate) PullRequest);
 impl PullQuery {
     fn parse(query: &str) -> Result<Self, ApiError> {
         let Ok(Query(parameters)) = Query::<Vec<(String, String)>>::from_query(query) else {
-            return Err(ApiError::invalid(vec![fault("", "The query is malformed.")]));
+            return Err(ApiError::invalid(vec![fault("", "The query string is malformed.")]));
         };
         let given = |name: &str| {
             let mut given = parameters.iter().filter(|(it, _)| it.eq_ignore_ascii_case(name));
@@ -46,7 +46,7 @@ impl PullQuery {
             faults.push(FieldError { code: "required", ..fault("since", message) });
         }
         if since == Some(None) {
-            faults.push(fault("since", "`since` is an ISO 8601 time."));
+            faults.push(fault("since", "`since` must be an ISO 8601 time."));
         }
         let limit = given("limit").map(|it| {
             let digits = it.bytes().all(|it| it.is_ascii_digit());
@@ -56,11 +56,11 @@ impl PullQuery {
             (digits && more_than_none).then_some(limit)
         });
         if limit == Some(None) {
-            faults.push(fault("limit", "`limit` is a number from 1."));
+            faults.push(fault("limit", "`limit` must be a number of at least 1."));
         }
         let catalogue = given("catalogVersion").map(str::parse).transpose();
         if catalogue.is_err() {
-            let message = "`catalogVersion` is a `catalogVersion` as it was told.";
+            let message = "`catalogVersion` must be one from an earlier response.";
             faults.push(fault("catalogVersion", message));
         }
         match (since, limit, catalogue) {

@@ -110,7 +110,7 @@ impl PasswordChanges {
     ) -> Option<Violation> {
         let weakness = self.passwords.weakness(new, account);
         let unchanged = || {
-            let message = "The new password must be another than the current one.";
+            let message = "The new password must differ from the current one.";
             Violation::new("newPassword", "unchanged", message)
         };
         weakness.or_else(|| new.ct_eq(current.expose()).then(unchanged))

@@ -140,8 +140,8 @@ impl AccountDeletion {
 fn confirmed(farewell: &DeletionRequest) -> Result<(), DeleteError> {
     let (code, message) = match farewell.confirm.as_deref() {
         Some(CONFIRMATION) => return Ok(()),
-        Some(_) => ("invalid", "Confirm with the word DELETE."),
-        None => ("required", "Confirm with the word DELETE."),
+        Some(_) => ("invalid", "Type DELETE to confirm."),
+        None => ("required", "Type DELETE to confirm."),
     };
     Err(DeleteError::Invalid(vec![Violation::new("confirm", code, message)]))
 }

@@ -53,18 +53,18 @@ pub(crate) fn parse(email: &str) -> Result<String, Violation> {
     let email = email.trim();
     let fault = |code, message: &str| Err(Violation::new("email", code, message));
     if email.is_empty() {
-        return fault("required", "An e-mail address is required.");
+        return fault("required", "An email address is required.");
     }
     if utf16_len(email) > MAX_EMAIL_CHARS {
-        return fault("too_long", "The e-mail address is too long.");
+        return fault("too_long", "The email address is too long.");
     }
     let readable = readable_email(email);
     if !is_plausible(email) || !is_in_order(email) || !is_in_order(&readable) {
-        return fault("invalid", "This is not an e-mail address.");
+        return fault("invalid", "This is not a valid email address.");
     }
     // Mail servers carry the ASCII form, which may be longer.
     if utf16_len(&fold_email(email)) > MAX_EMAIL_CHARS {
-        return fault("too_long", "The e-mail address is too long.");
+        return fault("too_long", "The email address is too long.");
     }
     Ok(readable)
 }

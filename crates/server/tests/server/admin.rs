@@ -134,7 +134,7 @@ async fn invitations_are_made_listed_and_taken_back(database: TestDatabase) {
     assert_eq!(told(&app, "invitations").await, "There is no invitation.\n");
     assert_eq!(
         told(&app, "invite nobody").await,
-        "nobody was invited: This is not an e-mail address."
+        "nobody was invited: This is not a valid email address."
     );
 }
 

@@ -127,7 +127,7 @@ fn top_level(document: &[u8]) -> Result<Fields<'_>, ParseChatError> {
         };
     }
     if too_deep(document) {
-        let message = "The chat is nested too deep.";
+        let message = "The chat is nested too deeply.";
         return Err(ParseChatError::Invalid(violation("", "too_deep", message)));
     }
     serde_json::from_slice(document).map_err(|err| {
@@ -171,7 +171,7 @@ impl<'a> ParsedFields<'a> {
             guid(fields, "providerId")?;
             check_messages(fields)?;
             if fields.iter().any(|(_, value)| has_lone_surrogate(value.get())) {
-                return Err(wrong("", "The chat has half of a character in one of its texts."));
+                return Err(wrong("", "One of the chat's texts contains an incomplete character."));
             }
         }
         let version = fields.get("schemaVersion").map(RawValue::get);
@@ -243,7 +243,7 @@ fn check_messages(fields: &Fields<'_>) -> Result<(), ChatViolation> {
         MessageError::NoObjects => wrong("messages", "`messages` must be a list of objects."),
         MessageError::Wrong(index, key) => {
             let field = format!("messages[{index}].{key}");
-            let message = format!("`{field}` is not what clients read there.");
+            let message = format!("`{field}` has a value that clients can't read.");
             ChatViolation { field: field.into(), code: "invalid", message }
         }
     })

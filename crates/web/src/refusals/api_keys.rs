@@ -12,8 +12,7 @@ impl From<CreateApiKeyError> for ApiError {
             CreateApiKeyError::Invalid(violations) => invalid(violations),
             CreateApiKeyError::Owner(err) => err.into(),
             CreateApiKeyError::Full { limit } => {
-                let message =
-                    "There are as many API keys as an account may have: take one away first.";
+                let message = "You have reached the maximum number of API keys. Revoke one first.";
                 Self::refused(StatusCode::CONFLICT, "api_key_limit_reached", message)
                     .with("limit", limit)
             }

@@ -12,8 +12,8 @@ impl From<CreateAppPasswordError> for ApiError {
             CreateAppPasswordError::Invalid(violations) => invalid(violations),
             CreateAppPasswordError::Owner(err) => err.into(),
             CreateAppPasswordError::Full { limit } => {
-                let message = "There are as many app passwords as an account may have: take one \
-                               away first.";
+                let message =
+                    "You have reached the maximum number of app passwords. Revoke one first.";
                 Self::refused(StatusCode::CONFLICT, "app_password_limit_reached", message)
                     .with("limit", limit)
             }

@@ -9,7 +9,7 @@ impl From<FactorSignInError> for ApiError {
     fn from(err: FactorSignInError) -> Self {
         match err {
             FactorSignInError::Over => {
-                let message = "The sign-in has ended: begin with the password again.";
+                let message = "This sign-in has expired. Enter your password again.";
                 Self::refused(StatusCode::UNAUTHORIZED, "invalid_mfa_token", message)
             }
             FactorSignInError::WrongCode => wrong_code(StatusCode::UNAUTHORIZED),
@@ -23,12 +23,12 @@ impl From<EnrolError> for ApiError {
     fn from(err: EnrolError) -> Self {
         match err {
             EnrolError::AlreadyOn => {
-                let message = "A second factor is on: turn it off first.";
+                let message = "A second factor is already on. Turn it off first.";
                 Self::refused(StatusCode::CONFLICT, "mfa_already_enabled", message)
             }
             EnrolError::Owner(OwnerError::Missing) => {
                 // Nothing else is there yet that could be shown.
-                let message = "`password` is needed: the account's password.";
+                let message = "`password` is required: the account's password.";
                 missing("password", message)
             }
             EnrolError::Owner(err) => err.into(),
@@ -73,7 +73,7 @@ impl From<OwnerError> for ApiError {
     fn from(err: OwnerError) -> Self {
         match err {
             OwnerError::Missing => {
-                missing("", "One of `password`, `code` and `recoveryCode` is needed.")
+                missing("", "One of `password`, `code` or `recoveryCode` is required.")
             }
             OwnerError::SignInAgain => Self::fresh_sign_in_required(),
             OwnerError::Wrong => wrong_proof(),

@@ -24,16 +24,16 @@ impl From<RegisterError> for ApiError {
         match err {
             RegisterError::Invalid(violations) => invalid(violations),
             RegisterError::Closed => {
-                let message = "This server does not let you make an account.";
+                let message = "Registration is closed on this server.";
                 Self::refused(StatusCode::FORBIDDEN, "registration_closed", message)
             }
             RegisterError::Suspended => Self::suspended(),
             RegisterError::EmailTaken => {
-                let message = "There is an account with this address: sign in.";
+                let message = "An account with this email already exists. Sign in instead.";
                 Self::refused(StatusCode::CONFLICT, "email_exists", message)
             }
             RegisterError::SeatsTaken { limit } => {
-                let message = "All accounts that the server's licence allows are taken.";
+                let message = "This server has reached its licensed number of accounts.";
                 Self::refused(StatusCode::FORBIDDEN, "user_limit_reached", message)
                     .with("limit", limit)
             }
@@ -71,7 +71,7 @@ impl From<RefreshError> for ApiError {
         match err {
             // Not told apart: a thief need not know that they were noticed.
             RefreshError::Invalid | RefreshError::Reused => {
-                let message = "The session has ended: sign in again.";
+                let message = "Your session has ended. Sign in again.";
                 Self::refused(StatusCode::UNAUTHORIZED, "invalid_refresh_token", message)
             }
             RefreshError::Unavailable(err) => err.into(),

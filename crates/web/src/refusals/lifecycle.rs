@@ -18,7 +18,8 @@ impl From<DeleteError> for ApiError {
             DeleteError::Owner(err) => err.into(),
             DeleteError::TooMany { wait } => Self::over_budget(wait),
             DeleteError::LastAdmin => {
-                let message = "You are the only administrator: make somebody else one first.";
+                let message =
+                    "You are the only administrator. Make someone else an administrator first.";
                 Self::refused(StatusCode::CONFLICT, "last_admin", message)
             }
             DeleteError::SessionOver => Self::unauthenticated(),

@@ -15,7 +15,7 @@ impl From<PasskeyOptionsError> for ApiError {
         match err {
             PasskeyOptionsError::Off => passkeys_disabled(),
             PasskeyOptionsError::ProofNeeded => {
-                let message = "One of `password`, `code` and `recoveryCode` is needed.".to_owned();
+                let message = "One of `password`, `code` or `recoveryCode` is required.".to_owned();
                 let field = String::new();
                 Self::invalid(vec![FieldError { field, code: "required", message }])
             }
@@ -52,9 +52,10 @@ impl From<PasskeyAddError> for ApiError {
                 let message = "The authenticator's answer is not one to what it was asked.";
                 invalid_credential("credential", message)
             }
-            PasskeyAddError::Known => {
-                invalid_credential("credential", "This passkey was added before: use another.")
-            }
+            PasskeyAddError::Known => invalid_credential(
+                "credential",
+                "This passkey has already been added. Use another one.",
+            ),
             PasskeyAddError::Full { limit } => too_many_passkeys(limit),
             PasskeyAddError::Gone => Self::unauthenticated(),
             PasskeyAddError::Unavailable(err) => err.into(),
@@ -87,7 +88,7 @@ impl From<PasskeySignInError> for ApiError {
             PasskeySignInError::Off => passkeys_disabled(),
             // Not told apart: whoever tries forgeries learns nothing of why.
             PasskeySignInError::Refused => {
-                let message = "The passkey was not accepted: begin again.";
+                let message = "The passkey was not accepted. Try again.";
                 Self::refused(StatusCode::UNAUTHORIZED, "invalid_passkey", message)
             }
             PasskeySignInError::Unavailable(err) => err.into(),
@@ -96,13 +97,13 @@ impl From<PasskeySignInError> for ApiError {
 }
 
 fn passkeys_disabled() -> ApiError {
-    let message = "Passkeys cannot be used at this server's address: its operator must give it \
-                   an https address with a name (Server:PublicUrl).";
+    let message = "Passkeys can't be used at this server's address. Its operator must set an \
+                   https address with a host name (Server:PublicUrl).";
     ApiError::refused(StatusCode::CONFLICT, "passkeys_unavailable", message)
 }
 
 fn too_many_passkeys(limit: usize) -> ApiError {
-    let message = format!("An account may have {limit} passkeys: remove one first.");
+    let message = format!("An account can have at most {limit} passkeys. Remove one first.");
     ApiError::refused(StatusCode::CONFLICT, "passkey_limit_reached", message).with("limit", limit)
 }
 

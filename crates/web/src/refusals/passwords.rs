@@ -10,7 +10,7 @@ impl From<EmailTokenError> for ApiError {
     fn from(err: EmailTokenError) -> Self {
         match err {
             EmailTokenError::NotConfigured => {
-                let message = "This server sends no mail: ask its operator for help.";
+                let message = "This server doesn't send email. Ask its operator for help.";
                 Self::refused(StatusCode::BAD_REQUEST, "smtp_not_configured", message)
             }
             EmailTokenError::Unavailable(err) => err.into(),
@@ -22,7 +22,7 @@ impl From<VerifyError> for ApiError {
     fn from(err: VerifyError) -> Self {
         match err {
             VerifyError::Invalid => {
-                let message = "The link is good no more, or never was: ask for another one.";
+                let message = "This link is invalid or has expired. Request a new one.";
                 Self::refused(StatusCode::BAD_REQUEST, "invalid_verification_token", message)
             }
             VerifyError::Unavailable(err) => err.into(),
@@ -34,7 +34,7 @@ impl From<ResetError> for ApiError {
     fn from(err: ResetError) -> Self {
         match err {
             ResetError::InvalidToken => {
-                let message = "The link is good no more, or never was: ask for another one.";
+                let message = "This link is invalid or has expired. Request a new one.";
                 Self::refused(StatusCode::BAD_REQUEST, "invalid_reset_token", message)
             }
             ResetError::Invalid(violations) => invalid(violations),
@@ -54,7 +54,7 @@ impl From<ChangePasswordError> for ApiError {
             }
             ChangePasswordError::TooMany { wait } => Self::over_budget(wait),
             ChangePasswordError::NoPassword => {
-                let message = "This account has no password: you sign in elsewhere.";
+                let message = "This account has no password. Sign in with your identity provider.";
                 Self::refused(StatusCode::CONFLICT, "no_password", message)
             }
             ChangePasswordError::Gone => Self::unauthenticated(),

@@ -66,32 +66,32 @@ impl From<ProviderSignInError> for ApiError {
                 forbidden("access_denied", "The sign-in was cancelled or denied.")
             }
             ProviderSignInError::ProviderUnreachable => {
-                let message = "The identity provider does not answer: try again in a while.";
+                let message = "The identity provider is not responding. Try again later.";
                 Self::refused(StatusCode::BAD_GATEWAY, "provider_unreachable", message)
             }
             ProviderSignInError::ProviderFailed => {
-                let message = "The identity provider's answer cannot be accepted.";
+                let message = "The identity provider's response could not be accepted.";
                 Self::refused(StatusCode::BAD_GATEWAY, "provider_error", message)
             }
             ProviderSignInError::EmailMissing => {
-                forbidden("email_missing", "The identity provider tells no e-mail address.")
+                forbidden("email_missing", "The identity provider did not share an email address.")
             }
             ProviderSignInError::EmailNotVerified => forbidden(
                 "email_not_verified",
-                "The identity provider has not verified your e-mail address.",
+                "The identity provider has not verified your email address.",
             ),
             ProviderSignInError::EmailExists => {
-                let message = "There is an account with this address: sign in the way you did \
-                               before.";
+                let message =
+                    "An account with this email already exists. Sign in the way you did before.";
                 Self::refused(StatusCode::CONFLICT, "email_exists", message)
             }
             ProviderSignInError::RegistrationClosed => {
-                forbidden("registration_closed", "This server does not let you make an account.")
+                forbidden("registration_closed", "Registration is closed on this server.")
             }
             ProviderSignInError::Suspended => Self::suspended(),
             ProviderSignInError::SeatsTaken { limit } => forbidden(
                 "user_limit_reached",
-                "All accounts that the server's licence allows are taken.",
+                "This server has reached its licensed number of accounts.",
             )
             .with("limit", limit),
             ProviderSignInError::LicenceEnded => forbidden(
@@ -110,7 +110,7 @@ impl From<RedeemError> for ApiError {
     fn from(err: RedeemError) -> Self {
         match err {
             RedeemError::InvalidGrant => {
-                let message = "The sign-in code is not good, or no longer: sign in again.";
+                let message = "The sign-in code is invalid or has expired. Sign in again.";
                 Self::refused(StatusCode::BAD_REQUEST, "invalid_grant", message)
             }
             RedeemError::Unavailable(err) => err.into(),

@@ -25,14 +25,16 @@ pub(super) struct TranslatedRequest {
 
 /// Reads a request.
 pub(super) fn parse(body: &[u8]) -> Result<TranslatedRequest, ApiError> {
-    let request: Value = serde_json::from_slice(body)
-        .map_err(|err| wrong("", "malformed_json", &format!("The body is no JSON: {err}.")))?;
+    let request: Value = serde_json::from_slice(body).map_err(|err| {
+        wrong("", "malformed_json", &format!("The request body is not valid JSON: {err}."))
+    })?;
     let Value::Object(request) = request else {
         return Err(wrong("", "invalid_type", "The request body must be a JSON object."));
     };
     for name in UNSUPPORTED {
         if request.get(name).is_some_and(|it| !it.is_null() && *it != Value::Bool(false)) {
-            let message = "This server keeps no responses: send the whole conversation as `input`.";
+            let message =
+                "This server doesn't store responses. Send the whole conversation as `input`.";
             return Err(wrong(name, "unsupported", message));
         }
     }
@@ -76,7 +78,7 @@ fn messages(request: &Map<String, Value>) -> Result<Vec<Value>, ApiError> {
                     .map_err(|message| wrong(&format!("input[{at}]"), "invalid", message))?;
             }
         }
-        _ => return Err(wrong("input", "required", "Give a text, or a list of items.")),
+        _ => return Err(wrong("input", "required", "Must be a string or a list of items.")),
     }
     Ok(messages)
 }
@@ -136,7 +138,7 @@ fn part(part: &Value) -> Result<Value, &'static str> {
         }
         Some("refusal") => Ok(json!({ "type": "text", "text": pointer_or_null(part, "/refusal") })),
         Some("input_image") => {
-            let url = of("image_url").ok_or("Give a picture as `image_url`.")?;
+            let url = of("image_url").ok_or("Images must be sent as `image_url`.")?;
             let image = json!({ "url": url });
             let image = match of("detail") {
                 Some(detail) => with(image, "detail", detail),
@@ -145,7 +147,7 @@ fn part(part: &Value) -> Result<Value, &'static str> {
             Ok(json!({ "type": "image_url", "image_url": image }))
         }
         Some("input_file") => {
-            let data = of("file_data").ok_or("Give a file as `file_data`.")?;
+            let data = of("file_data").ok_or("Files must be sent as `file_data`.")?;
             let file = json!({ "file_data": data });
             let file = match of("filename") {
                 Some(name) => with(file, "filename", name),

@@ -30,7 +30,7 @@ impl FreshProofRequest {
 
     pub(crate) fn proof(self) -> Result<ReauthProof, ApiError> {
         fresh_proof(self.password, self.code, self.recovery_code)?.ok_or_else(|| {
-            fault("required", "One of `password`, `code` and `recoveryCode` is needed.")
+            fault("required", "One of `password`, `code` or `recoveryCode` is required.")
         })
     }
 }
@@ -48,7 +48,7 @@ pub(crate) fn fresh_proof(
             Ok(Some(ReauthProof::Factor(factor_answer(code, recovery_code)?)))
         }
         (Some(_), _, _) => {
-            Err(fault("invalid", "Send one of `password`, `code` and `recoveryCode` only."))
+            Err(fault("invalid", "Send only one of `password`, `code` and `recoveryCode`."))
         }
     }
 }
@@ -61,8 +61,10 @@ pub(crate) fn factor_answer(
     match (code, recovery_code) {
         (Some(code), None) => Ok(FactorAnswer::Code(code)),
         (None, Some(code)) => Ok(FactorAnswer::RecoveryCode(code)),
-        (None, None) => Err(fault("required", "One of `code` and `recoveryCode` is needed.")),
-        (Some(_), Some(_)) => Err(fault("invalid", "Send one of `code` and `recoveryCode` only.")),
+        (None, None) => Err(fault("required", "Either `code` or `recoveryCode` is required.")),
+        (Some(_), Some(_)) => {
+            Err(fault("invalid", "Send either `code` or `recoveryCode`, not both."))
+        }
     }
 }
 

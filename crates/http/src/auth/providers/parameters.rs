@@ -12,7 +12,7 @@ impl Parameters {
     pub(super) fn from_request(request: &HttpRequest) -> Result<Self, ApiError> {
         match Query::<Vec<(String, String)>>::from_query(request.query_string()) {
             Ok(Query(parameters)) => Ok(Self(parameters)),
-            Err(_) => Err(fault("", "The query is malformed.")),
+            Err(_) => Err(fault("", "The query string is malformed.")),
         }
     }
 
@@ -20,7 +20,7 @@ impl Parameters {
         let mut given = self.0.iter().filter(|(it, _)| it == name);
         match (given.next(), given.next()) {
             (first, None) => Ok(first.map(|(_, value)| value.clone())),
-            _ => Err(fault(name, "Each parameter may stand in the query once.")),
+            _ => Err(fault(name, "Each query parameter may appear only once.")),
         }
     }
 }

@@ -19,7 +19,7 @@ const spentKey = process.env.PIA_SPENT_TOKEN;
 const answer = 'Demo answer to: good day';
 const failures = {
   notSignedIn: 'The access token is missing, invalid or expired: sign in.',
-  noSuchModel: 'There is no such model, or you may not name it.',
+  noSuchModel: 'This model does not exist, or you may not use it.',
   spent: 'The credits are used up until',
   upstreamFailed: 'The upstream AI provider could not answer the request.',
 };

@@ -15,7 +15,7 @@ SPENT_TOKEN = os.environ["PIA_SPENT_TOKEN"]
 QUESTION = "good day"
 ANSWER = "Demo answer to: good day"
 NOT_SIGNED_IN = "The access token is missing, invalid or expired: sign in."
-NO_SUCH_MODEL = "There is no such model, or you may not name it."
+NO_SUCH_MODEL = "This model does not exist, or you may not use it."
 SPENT = "The credits are used up until"
 UPSTREAM_FAILED = "The upstream AI provider could not answer the request."
 
