@@ -29,7 +29,7 @@ pub(crate) fn run(interrupt: &Interrupt) -> Outcome {
     }
     let mut build = cargo();
     build
-        .args(["build", "--release", "--locked", "-p", "pia-server"])
+        .args(["build", "--profile", "dist", "--locked", "-p", "pia-server"])
         .env("PIA_DISTRIBUTION", "1")
         .current_dir(places::root());
     Job::run(&mut build, interrupt)?;
@@ -53,7 +53,7 @@ fn pack(name: &str) -> Outcome<PathBuf> {
         fs::remove_dir_all(&staged)?;
     }
     fs::create_dir_all(&staged)?;
-    fs::copy(target.join("release/pia-server"), staged.join("pia-server"))?;
+    fs::copy(target.join("dist/pia-server"), staged.join("pia-server"))?;
     for it in ALONG {
         copy(&places::root().join(it), &staged.join(it))?;
     }
