@@ -20,7 +20,7 @@ const answer = 'Demo answer to: good day';
 const failures = {
   notSignedIn: 'The access token is missing, invalid or expired: sign in.',
   noSuchModel: 'This model does not exist, or you may not use it.',
-  spent: 'The credits are used up until',
+  spent: 'Your credits are used up until',
   upstreamFailed: 'The upstream AI provider could not answer the request.',
 };
 const broken = 'demo:error one two three';

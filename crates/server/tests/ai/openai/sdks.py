@@ -16,7 +16,7 @@ QUESTION = "good day"
 ANSWER = "Demo answer to: good day"
 NOT_SIGNED_IN = "The access token is missing, invalid or expired: sign in."
 NO_SUCH_MODEL = "This model does not exist, or you may not use it."
-SPENT = "The credits are used up until"
+SPENT = "Your credits are used up until"
 UPSTREAM_FAILED = "The upstream AI provider could not answer the request."
 
 
