@@ -76,7 +76,7 @@ def responses():
     error = shows(NO_SUCH_MODEL, lambda: ask(QUESTION, model="gpt-9"))
     same((type(error), error.code), (openai.NotFoundError, "model_not_found"))
     shows(SPENT, lambda: ask(QUESTION, key=SPENT_TOKEN))
-    shows("keeps no responses", lambda: ask(QUESTION, previous_response_id="resp_1"))
+    shows("store responses", lambda: ask(QUESTION, previous_response_id="resp_1"))
     failed = list(ask("demo:error one two three", stream=True))[-1]
     same((failed.type, failed.response.error.message), ("response.failed", UPSTREAM_FAILED))
 
