@@ -9,8 +9,8 @@ use pia_sealing::{PersonSeal, Sealer};
 use pia_storage::schema::sync_events;
 use pia_storage::{Database, DbError, DbInstant, DbUid, Ledger, TakeLedger, in_tx};
 use pia_sync::{
-    Applied, Changes, Conflict, FencedIds, Item, ItemGrowth, ItemKey, ItemWrite, PushPlan,
-    PushPlanner, PushSettings, StoredItem, SyncStore, WriteFence,
+    Applied, Changes, Conflict, Item, ItemGrowth, ItemKey, ItemWrite, PushPlan, PushPlanner,
+    PushSettings, ReadOnly, ReadOnlyIds, StoredItem, SyncStore,
 };
 
 use crate::event_row::EventRow;
@@ -48,7 +48,7 @@ impl SqlSyncStore {
                 return Ok(Applied::EncryptedOnly);
             }
             let kept = conn.stored_rows(user, &named).await?;
-            let mut plan = push.plan(&kept, &conn.fenced_ids(&named).await?, &ledger);
+            let mut plan = push.plan(&kept, &conn.read_only_ids(&named).await?, &ledger);
             let growth = ItemGrowth::of_plan(&plan, &kept);
             let living = conn.living(user, &growth.channels()).await?;
             let surpluses = match growth.check(&living, &push.settings.limits) {
@@ -113,7 +113,7 @@ impl PushTransaction<'_> {
     fn plan(
         &self,
         kept: &HashMap<ItemKey, StoredItem>,
-        fenced: &FencedIds,
+        read_only: &ReadOnlyIds,
         ledger: &Ledger,
     ) -> PushPlan {
         let Changes { items, deletes, seen_up_to, deleted_at, device, .. } = self.changes;
@@ -123,7 +123,7 @@ impl PushTransaction<'_> {
             device: device.as_deref(),
             deleted_at: *deleted_at,
             strategy: self.settings.strategy,
-            fenced,
+            read_only,
             lost_its_key: !ledger.encrypted && ledger.was_reset,
         };
         let items = items.iter().cloned().zip(self.digests.iter().cloned());
@@ -198,15 +198,15 @@ fn push_keys(changes: &Changes) -> PushKeys {
     let keys: HashSet<ItemKey> = keys.collect();
     let channels: HashSet<i16> = keys.iter().map(|it| it.channel.code()).collect();
     let ids: HashSet<_> = keys.iter().map(|it| it.id).collect();
-    let fenced_by = |fence| {
-        let sent = changes.items.iter().filter(move |it| it.key.channel.rules().fence == fence);
+    let read_only_by = |rule| {
+        let sent = changes.items.iter().filter(move |it| it.key.channel.rules().read_only == rule);
         sent.map(|it| DbUid(it.key.id)).collect()
     };
     PushKeys {
         channels: channels.into_iter().collect(),
         ids: ids.into_iter().map(DbUid).collect(),
-        personas: fenced_by(WriteFence::ManagedPersonas),
-        plugins: fenced_by(WriteFence::UnknownPlugins),
+        personas: read_only_by(ReadOnly::ManagedPersonas),
+        plugins: read_only_by(ReadOnly::UnknownPlugins),
     }
 }
 

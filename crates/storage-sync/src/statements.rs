@@ -8,7 +8,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{managed_personas, plugins, sync_items};
 use pia_storage::{DbError, DbInstant, DbUid, connection_trait};
-use pia_sync::{Channel, FencedIds, ItemKey, StoredItem};
+use pia_sync::{Channel, ItemKey, ReadOnlyIds, StoredItem};
 
 use crate::item_row::key;
 
@@ -43,15 +43,15 @@ connection_trait! {
             rows.into_iter().map(stored_item).collect()
         }
 
-        /// Loads the named rows that fence items.
-        async fn fenced_ids(&mut self, named: &PushKeys) -> Result<FencedIds, DbError> {
-            let mut fenced = FencedIds::default();
+        /// Loads the named rows that make items read-only.
+        async fn read_only_ids(&mut self, named: &PushKeys) -> Result<ReadOnlyIds, DbError> {
+            let mut read_only = ReadOnlyIds::default();
             if !named.personas.is_empty() {
                 let some = managed_personas::table
                     .filter(managed_personas::id.eq_any(&named.personas))
                     .select(managed_personas::id);
                 let some = some.load::<DbUid>(self).await?;
-                fenced.managed_personas = some.into_iter().map(|it| it.0).collect();
+                read_only.managed_personas = some.into_iter().map(|it| it.0).collect();
             }
             if !named.plugins.is_empty() {
                 let some = plugins::table
@@ -59,9 +59,9 @@ connection_trait! {
                     .filter(plugins::deleted_at.is_null())
                     .select(plugins::id);
                 let some = some.load::<DbUid>(self).await?;
-                fenced.plugins = some.into_iter().map(|it| it.0).collect();
+                read_only.plugins = some.into_iter().map(|it| it.0).collect();
             }
-            Ok(fenced)
+            Ok(read_only)
         }
 
         /// Returns the number of living items there are of each of these channels.

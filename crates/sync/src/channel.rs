@@ -64,9 +64,9 @@ pub enum LimitRule {
 
 /// Items of a channel that devices may not write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WriteFence {
+pub enum ReadOnly {
     /// None.
-    Open,
+    Nothing,
     /// Those with the id of a managed persona, which are refused.
     ManagedPersonas,
     /// Those of unknown plugins, which are ignored: an older server may not
@@ -93,7 +93,7 @@ pub struct ChannelRules {
     /// Merge strategy.
     pub merge: Merge,
     /// Items that devices may not write.
-    pub fence: WriteFence,
+    pub read_only: ReadOnly,
     /// Check of items that are not encrypted.
     pub(crate) check: FieldCheck,
     /// Keys that hold the time of an item's last change, the first that is
@@ -172,7 +172,7 @@ const ITEMS: ChannelRules = ChannelRules {
     may_be_encrypted: true,
     is_pulled: true,
     merge: Merge::LastWriteWins,
-    fence: WriteFence::Open,
+    read_only: ReadOnly::Nothing,
     check: |_| Ok(()),
     timestamp_fields: UPDATED,
     plaintext_fields: &[],
@@ -192,7 +192,7 @@ static TEMPLATES: ChannelRules = ChannelRules {
 static PERSONAS: ChannelRules = ChannelRules {
     name: "personas",
     code: 2,
-    fence: WriteFence::ManagedPersonas,
+    read_only: ReadOnly::ManagedPersonas,
     check: personas::check,
     plaintext_fields: &[
         "id",
@@ -295,7 +295,7 @@ static PLUGIN_PREFERENCES: ChannelRules = ChannelRules {
     item_id: ItemId::OfPlugin,
     may_be_encrypted: false,
     is_pulled: false,
-    fence: WriteFence::UnknownPlugins,
+    read_only: ReadOnly::UnknownPlugins,
     timestamp_fields: &[],
     default_limit: 500,
     ..ITEMS

@@ -20,7 +20,7 @@ mod support;
 
 mod chats;
 
-pub use channel::{Channel, ChannelRules, ItemId, LimitRule, Merge, WriteFence};
+pub use channel::{Channel, ChannelRules, ItemId, LimitRule, Merge, ReadOnly};
 pub use chats::{
     ChatDecision, ChatId, ChatLimits, ChatListRequest, ChatPage, ChatStore, ChatViolation,
     ChatWritten, Chats, ChatsVersion, DeleteChatError, GetChatError, IfNoneMatch, ListedChats,
@@ -30,7 +30,7 @@ pub use chats::{
 pub use conflict::{Conflict, Resolution};
 pub use item::{Item, ItemKey, ItemRejection, MAX_ITEM_BYTES, ReceivedItem};
 pub use limits::ItemLimits;
-pub use plan::{ConflictStrategy, FencedIds, ItemWrite, PushPlan, PushPlanner, StoredItem};
+pub use plan::{ConflictStrategy, ItemWrite, PushPlan, PushPlanner, ReadOnlyIds, StoredItem};
 pub use ports::{
     Applied, Catalogue, Changes, ChatInfo, Head, ItemInfo, ItemPage, ManagedPersona, PageLimit,
     PendingDevice, PendingDevices, Plugin, Policy, Row, SyncAdminStore, SyncEvent, SyncReader,

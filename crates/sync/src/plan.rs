@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use pia_kernel::Timestamp;
 use uuid::Uuid;
 
-use crate::channel::{Channel, Merge, WriteFence};
+use crate::channel::{Channel, Merge, ReadOnly};
 use crate::conflict::{Conflict, Resolution};
 use crate::item::{Item, ItemKey, ItemRejection};
 
@@ -80,7 +80,7 @@ pub struct PushPlan {
 
 /// Rows that a push names and that decide whether devices may write items.
 #[derive(Debug, Default)]
-pub struct FencedIds {
+pub struct ReadOnlyIds {
     /// Managed personas that it names.
     pub managed_personas: HashSet<Uuid>,
     /// Plugins that it names, of those that there are.
@@ -99,8 +99,8 @@ pub struct PushPlanner<'a> {
     pub deleted_at: Timestamp,
     /// Winner of conflicts.
     pub strategy: ConflictStrategy,
-    /// Rows that fence items.
-    pub fenced: &'a FencedIds,
+    /// Rows that make items read-only.
+    pub read_only: &'a ReadOnlyIds,
     /// True if the account was reset and is not encrypted any more: nobody has
     /// the key of what a device encrypted that has not heard of it.
     pub lost_its_key: bool,
@@ -165,13 +165,13 @@ impl PushPlanner<'_> {
         let (mut writable, mut refused) = (Vec::with_capacity(items.len()), Vec::new());
         for (item, digest) in items {
             let id = item.key.id;
-            let fence = item.key.channel.rules().fence;
-            let rejection = match fence {
+            let rule = item.key.channel.rules().read_only;
+            let rejection = match rule {
                 _ if item.encrypted && self.lost_its_key => Some(ItemRejection::AccountPlain),
-                WriteFence::ManagedPersonas if self.fenced.managed_personas.contains(&id) => {
+                ReadOnly::ManagedPersonas if self.read_only.managed_personas.contains(&id) => {
                     Some(ItemRejection::Managed)
                 }
-                WriteFence::UnknownPlugins if !self.fenced.plugins.contains(&id) => continue,
+                ReadOnly::UnknownPlugins if !self.read_only.plugins.contains(&id) => continue,
                 _ => None,
             };
             match rejection {

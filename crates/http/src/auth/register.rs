@@ -47,7 +47,7 @@ pub(crate) async fn register(
 impl RegisterResponse {
     fn new(joined: &RegistrationOutcome) -> Self {
         let (message, requires_email_verification) = match joined {
-            RegistrationOutcome::Made(_) => ("The account is made: sign in.", false),
+            RegistrationOutcome::Made(_) => ("Your account has been created. Sign in.", false),
             RegistrationOutcome::Written => {
                 ("Check your inbox and open the link to verify your email.", true)
             }

@@ -57,14 +57,14 @@ impl Case {
     fn plan(self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<ItemKey>) -> PushPlan {
         let kept = self.kept.into_iter().map(|it| (self.key, it)).collect();
         let Self { seen, strategy, device, .. } = self;
-        let fenced = FencedIds::default();
+        let read_only = ReadOnlyIds::default();
         let planner = PushPlanner {
             kept: &kept,
             seen_up_to: seen,
             device,
             deleted_at: at(50),
             strategy,
-            fenced: &fenced,
+            read_only: &read_only,
             lost_its_key: false,
         };
         planner.plan(items, deletes)
