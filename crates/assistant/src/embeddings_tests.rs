@@ -1,6 +1,6 @@
 //! Requests for vectors, and what they cost.
 
-use pia_kernel::LiveSetting;
+use pia_kernel::{CreditLimits, LiveSetting};
 
 use super::*;
 use crate::credits::usage::CallOutcome;
@@ -9,7 +9,7 @@ use crate::fakes::{self, Script, Surroundings, asker};
 use crate::ports::UpstreamError;
 use crate::request::surface::Surface;
 use crate::routing::catalogue::ModelCatalogue;
-use crate::rules::{CreditLimits, GroupRules};
+use crate::rules::GroupRules;
 
 const ANSWER: &str = r#"{"object":"list","data":[{"embedding":[0.5],"index":0}],
     "usage":{"prompt_tokens":40,"total_tokens":40}}"#;

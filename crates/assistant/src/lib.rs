@@ -56,7 +56,7 @@ pub use routing::target::{
 pub use routing::upstream_limiter::UpstreamLimiter;
 #[cfg(feature = "mock")]
 pub use rules::MockRules;
-pub use rules::{ApiKeyBudget, CreditLimits, GroupRules, NoRules, Rules};
+pub use rules::{ApiKeyBudget, GroupRules, NoRules, Rules};
 pub use settings::Settings;
 pub use stream::answer::ChatStream;
 pub use tools::UpstreamTool;

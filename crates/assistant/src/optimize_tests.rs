@@ -10,7 +10,8 @@ use crate::credits::usage::CallOutcome;
 use crate::credits::{Gauge, Period};
 use crate::fakes::{Script, Surroundings, asker, pass};
 use crate::ports::Frame;
-use crate::rules::{CreditLimits, GroupRules};
+use crate::rules::GroupRules;
+use pia_kernel::{BudgetPeriod, CreditLimits};
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":" Better. \n"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
 
@@ -201,7 +202,7 @@ async fn what_the_budget_had_cut_off_is_refused_as_the_budget_is() {
     let Err(AssistantError::OverBudget(refusal)) = short else { panic!("{short:?}") };
     assert_eq!(
         (refusal.period, refusal.gauge),
-        (Period::Hourly, Some(Gauge { limit: 2, used: 2 }))
+        (Period::Budget(BudgetPeriod::Hourly), Some(Gauge { limit: 2, used: 2 }))
     );
     // What it cost is forgotten in an hour.
     assert_eq!(refusal.retry_after, Duration::from_mins(61));

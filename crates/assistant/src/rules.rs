@@ -4,36 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pia_kernel::{ApiKeyId, GroupId, Unavailable};
+use pia_kernel::{ApiKeyId, CreditLimits, GroupId, Unavailable};
 
 use crate::routing::target::Mode;
-
-/// Limits on the spending of a group and its members, in whole credits; 0 is no
-/// limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CreditLimits {
-    /// A member within any hour.
-    pub hourly: i64,
-    /// A member within any 24 hours.
-    pub daily: i64,
-    /// A member within a calendar week: their allowance.
-    pub weekly: i64,
-    /// All members within any 24 hours.
-    pub group_daily: i64,
-    /// All members within a calendar week.
-    pub group_weekly: i64,
-    /// True if what members left of last week's allowances is there for all
-    /// this week.
-    pub pool: bool,
-}
-
-impl CreditLimits {
-    /// Returns whether there is nothing to watch.
-    pub fn is_unlimited(&self) -> bool {
-        let Self { hourly, daily, weekly, group_daily, group_weekly, pool: _ } = *self;
-        [hourly, daily, weekly, group_daily, group_weekly].iter().all(|it| *it <= 0)
-    }
-}
 
 /// Share of its owner's budget that a key may spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

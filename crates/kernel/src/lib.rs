@@ -3,6 +3,7 @@
 //! answer with.
 
 mod audit_log;
+mod budget;
 mod clock;
 mod domain;
 mod error;
@@ -21,6 +22,7 @@ mod text;
 mod timestamp;
 
 pub use audit_log::{AuditLog, AuditPerson, AuditRecord, AuditSide};
+pub use budget::{BudgetPeriod, CreditLimits};
 pub use clock::{Clock, SystemClock};
 pub use domain::ascii_domain;
 pub use error::Unavailable;

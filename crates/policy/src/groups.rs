@@ -1,7 +1,6 @@
 //! Looking after groups: which there are, who is in them, and what their
 //! members may.
 
-mod credits;
 mod group;
 mod ports;
 mod quota;
@@ -11,7 +10,6 @@ use std::sync::Arc;
 
 use pia_kernel::{AuditEntry, Clock, GroupId, SideEffects, Timestamp, Unavailable, UserId};
 
-pub use credits::{CreditLimit, SpendingLimits};
 pub use group::{Group, GroupEntry, GroupName, NameError};
 pub use ports::{
     GroupAdded, GroupRemoved, GroupRenamed, GroupStore, GroupWatch, MemberMoved, SettingsChanged,

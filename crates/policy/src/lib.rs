@@ -16,9 +16,9 @@ pub use edition::Edition;
 pub use envelope::MAX_LICENCE_BYTES;
 pub use feature::Feature;
 pub use groups::{
-    CreditLimit, Group, GroupAdded, GroupEntry, GroupError, GroupName, GroupRemoved, GroupRenamed,
+    Group, GroupAdded, GroupEntry, GroupError, GroupName, GroupRemoved, GroupRenamed,
     GroupSettings, GroupStore, GroupWatch, Groups, MAX_LIMIT, MODES, MemberMoved, NameError, Quota,
-    SettingChange, SettingsChanged, SettingsError, SpendingLimits,
+    SettingChange, SettingsChanged, SettingsError,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use groups::{MockGroupStore, MockGroupWatch};

@@ -1,6 +1,7 @@
 //! `key=value`, as the settings of groups are changed.
 
-use pia_policy::{CreditLimit, Quota, SettingChange};
+use pia_kernel::BudgetPeriod;
+use pia_policy::{Quota, SettingChange};
 
 use super::fault::Reason;
 
@@ -26,7 +27,7 @@ pub(super) fn parse(pair: &str) -> Result<SettingChange, Reason> {
             Ok(SettingChange::Pool(switch(value)?))
         }
         ("credits", name) => {
-            let limit = CreditLimit::named(name).ok_or(Reason::source(LIMITS))?;
+            let limit = BudgetPeriod::named(name).ok_or(Reason::source(LIMITS))?;
             Ok(SettingChange::Credits(limit, number(value)?))
         }
         ("mode", name) => Ok(SettingChange::Mode(name.to_owned(), text(value))),

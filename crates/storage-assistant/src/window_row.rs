@@ -106,14 +106,15 @@ fn buckets(text: &str) -> Option<Buckets> {
 
 #[cfg(test)]
 mod tests {
-    use pia_kernel::Timestamp;
+    use pia_kernel::{BudgetPeriod, Timestamp};
     use uuid::Uuid;
 
     use super::*;
 
     #[test]
     fn a_window_is_read_as_it_was_written() {
-        let key = WindowKey { kind: WindowKind::GroupDaily, owner: Uuid::now_v7() };
+        let key =
+            WindowKey { kind: WindowKind::Limit(BudgetPeriod::GroupDaily), owner: Uuid::now_v7() };
         let window = Window {
             week: Some(Timestamp::UNIX_EPOCH),
             total: Micros(1),
@@ -132,7 +133,8 @@ mod tests {
 
     #[test]
     fn nonsense_is_not_taken_for_nothing() {
-        let key = WindowKey { kind: WindowKind::Hourly, owner: Uuid::now_v7() };
+        let key =
+            WindowKey { kind: WindowKind::Limit(BudgetPeriod::Hourly), owner: Uuid::now_v7() };
         for broken in ["1", "1:x", "x:1,2:3"] {
             let row = WindowRow { buckets: broken.to_owned(), ..WindowRow::new(key, None, None) };
             assert!(row.window().is_err(), "{broken}");

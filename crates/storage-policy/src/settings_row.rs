@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use diesel::prelude::*;
-use pia_kernel::GroupId;
-use pia_policy::{GroupSettings, Quota, SpendingLimits};
+use pia_kernel::{CreditLimits, GroupId};
+use pia_policy::{GroupSettings, Quota};
 use pia_storage::schema::group_settings;
 use pia_storage::{DbError, DbUid};
 
@@ -33,7 +33,7 @@ impl SettingsRow {
     pub(crate) fn new(group: GroupId, settings: &GroupSettings) -> Result<Self, DbError> {
         let unwritable = |_no_such_text| DbError::Unreadable("group_settings");
         let quota = |it| settings.quotas.get(&it).copied();
-        let SpendingLimits { hourly, daily, weekly, group_daily, group_weekly, pool } =
+        let CreditLimits { hourly, daily, weekly, group_daily, group_weekly, pool } =
             settings.credits;
         Ok(Self {
             group_id: DbUid(group.0),
@@ -71,7 +71,7 @@ impl TryFrom<SettingsRow> for GroupSettings {
         let quotas = quotas.into_iter().filter_map(|(quota, limit)| Some((quota, limit?)));
         Ok(Self {
             quotas: quotas.collect(),
-            credits: SpendingLimits {
+            credits: CreditLimits {
                 hourly: row.credits_hourly,
                 daily: row.credits_daily,
                 weekly: row.credits_weekly,

@@ -1,12 +1,12 @@
 //! Request to admit a call, before it is made.
 
-use pia_kernel::{GroupId, UserId};
+use pia_kernel::{CreditLimits, GroupId, UserId};
 use uuid::Uuid;
 
 use super::window::{WindowKey, WindowKind};
 use crate::credits::rates::{Micros, Rates};
 use crate::credits::usage::Usage;
-use crate::rules::{ApiKeyBudget, CreditLimits};
+use crate::rules::ApiKeyBudget;
 
 /// Fewer tokens than these are nothing left.
 const MIN_RESERVATION: i64 = 1000;
@@ -35,13 +35,8 @@ impl Holder {
     /// Returns the limit of a window, where it has one. Pools and top-ups bring
     /// their own.
     pub(crate) fn limit(&self, kind: WindowKind) -> Option<Micros> {
-        let limits = &self.limits;
         let whole = match kind {
-            WindowKind::Hourly => limits.hourly,
-            WindowKind::Daily => limits.daily,
-            WindowKind::Weekly => limits.weekly,
-            WindowKind::GroupDaily => limits.group_daily,
-            WindowKind::GroupWeekly => limits.group_weekly,
+            WindowKind::Limit(period) => self.limits.of(period),
             WindowKind::Key => self.key.map_or(0, |it| it.weekly),
             WindowKind::Pool | WindowKind::TopUp => 0,
         };

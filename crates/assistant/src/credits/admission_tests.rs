@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use pia_kernel::{ApiKeyId, LiveSetting};
+use pia_kernel::{ApiKeyId, BudgetPeriod, CreditLimits, LiveSetting};
 
 use crate::chat::{Chat, ChatAnswer};
 use crate::credits::rates::Micros;
@@ -15,7 +15,7 @@ use crate::gateway::{AiCaller, Gateway};
 use crate::ports::{CapName, Frame, OutputCap, UpstreamError};
 use crate::routing::catalogue::ModelCatalogue;
 use crate::routing::target::Target;
-use crate::rules::{ApiKeyBudget, CreditLimits, GroupRules};
+use crate::rules::{ApiKeyBudget, GroupRules};
 use crate::tools::UpstreamTool;
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}],
@@ -212,7 +212,7 @@ async fn a_budget_that_is_used_up_refuses_before_anything_is_sent() {
         panic!("there is not enough for an answer")
     };
 
-    assert_eq!(refusal.period, Period::Hourly);
+    assert_eq!(refusal.period, Period::Budget(BudgetPeriod::Hourly));
     assert!(around.settled().is_empty() && around.noted().is_empty());
 }
 

@@ -2,34 +2,22 @@
 
 use std::time::Duration;
 
-use pia_kernel::Timestamp;
+use pia_kernel::{BudgetPeriod, Timestamp};
 
 /// Period of the budget that is used up, as reported to callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Period {
-    /// The member's of any hour.
-    Hourly,
-    /// The member's of any 24 hours.
-    Daily,
-    /// The member's, or the key's, of a calendar week.
-    Weekly,
-    /// The group's of any 24 hours.
-    GroupDaily,
-    /// The group's of a calendar week.
-    GroupWeekly,
-    /// Nobody's: those who do not pay are not served at the moment.
+    /// Budget of the member, their group or their API key.
+    Budget(BudgetPeriod),
+    /// No budget: those who do not pay are not served at the moment.
     FreeTierSuspended,
 }
 
 impl Period {
-    /// Its name on the wire.
+    /// Name of the period on the wire.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Hourly => "hourly",
-            Self::Daily => "daily",
-            Self::Weekly => "weekly",
-            Self::GroupDaily => "group-daily",
-            Self::GroupWeekly => "group-weekly",
+            Self::Budget(period) => period.name(),
             Self::FreeTierSuspended => "free_tier_suspended",
         }
     }

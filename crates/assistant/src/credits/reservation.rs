@@ -145,6 +145,8 @@ impl fmt::Debug for ReservationGuard {
 
 #[cfg(test)]
 mod tests {
+    use pia_kernel::BudgetPeriod;
+
     use std::sync::Mutex;
 
     use super::*;
@@ -160,7 +162,8 @@ mod tests {
     }
 
     fn hold(till: &Arc<TestSink>) -> ReservationGuard {
-        let window = WindowKey { kind: WindowKind::Hourly, owner: Uuid::nil() };
+        let window =
+            WindowKey { kind: WindowKind::Limit(BudgetPeriod::Hourly), owner: Uuid::nil() };
         let parts = vec![ReservationLine { window, amount: Micros(9) }];
         ReservationGuard::new(Uuid::now_v7(), parts, Arc::clone(till) as Arc<dyn SettlementSink>)
     }

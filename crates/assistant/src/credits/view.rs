@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, GroupId, LiveSetting, Timestamp, Unavailable, UserId};
+use pia_kernel::{BudgetPeriod, Clock, GroupId, LiveSetting, Timestamp, Unavailable, UserId};
 
 use super::admission_request::Holder;
 use super::credit_store::CreditStore;
@@ -102,19 +102,20 @@ impl Credits {
 
 fn view(holder: &Holder, books: &CreditWindows, week_ends: Timestamp) -> CreditView {
     let spent = |kind| books.window(holder, kind).map_or(Micros(0), |it| it.used);
-    let of = |kind| holder.limit(kind).map(|limit| gauge(limit, spent(kind)));
-    let of_week = |kind| of(kind).map(|gauge| WeekGauge { gauge, resets_at: week_ends });
+    let of_kind = |kind| holder.limit(kind).map(|limit| gauge(limit, spent(kind)));
+    let of = |period| of_kind(WindowKind::Limit(period));
+    let of_week = |kind| of_kind(kind).map(|gauge| WeekGauge { gauge, resets_at: week_ends });
     let stock = |kind| books.window(holder, kind).map(|it| stock(it.total, it.used));
     CreditView {
         limited: !holder.limits.is_unlimited(),
         suspended: false,
-        hourly: of(WindowKind::Hourly),
-        daily: of(WindowKind::Daily),
-        weekly: of_week(WindowKind::Weekly),
+        hourly: of(BudgetPeriod::Hourly),
+        daily: of(BudgetPeriod::Daily),
+        weekly: of_week(WindowKind::ALLOWANCE),
         pool: stock(WindowKind::Pool).map(|it| (it, week_ends)),
         top_up: stock(WindowKind::TopUp).filter(|it| it.total > 0),
-        group_daily: of(WindowKind::GroupDaily),
-        group_weekly: of_week(WindowKind::GroupWeekly),
+        group_daily: of(BudgetPeriod::GroupDaily),
+        group_weekly: of_week(WindowKind::Limit(BudgetPeriod::GroupWeekly)),
         key: of_week(WindowKind::Key),
     }
 }

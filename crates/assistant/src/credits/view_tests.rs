@@ -1,6 +1,6 @@
 //! Tests of the views of people's credits.
 
-use pia_kernel::ApiKeyId;
+use pia_kernel::{ApiKeyId, CreditLimits};
 use pia_testkit::FixedClock;
 
 use super::*;
@@ -8,7 +8,7 @@ use crate::credits::credit_store::MockCreditStore;
 use crate::credits::settings::FreeTier;
 use crate::credits::week::Weeks;
 use crate::credits::window::Window;
-use crate::rules::{ApiKeyBudget, CreditLimits, GroupRules, MockRules};
+use crate::rules::{ApiKeyBudget, GroupRules, MockRules};
 
 fn now() -> Timestamp {
     serde_json::from_value("2026-11-18T12:00:00Z".into()).unwrap()

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use pia_kernel::Timestamp;
+use pia_kernel::{BudgetPeriod, Timestamp};
 use uuid::Uuid;
 
 use super::rolling::{Buckets, Span};
@@ -12,48 +12,47 @@ use crate::credits::rates::Micros;
 /// Kind of spending that a window counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WindowKind {
-    /// Spending of a member within any hour.
-    Hourly,
-    /// Spending of a member within any 24 hours.
-    Daily,
-    /// Spending of a member from their allowance of a calendar week.
-    Weekly,
-    /// Spending of all members of a group within any 24 hours.
-    GroupDaily,
-    /// Spending of all members of a group within a calendar week.
-    GroupWeekly,
+    /// Spending under a limit of the group's.
+    Limit(BudgetPeriod),
+    /// Spending with an API key within a calendar week.
+    Key,
     /// Pool of what members left of last week's allowances.
     Pool,
     /// Credits that a group bought, for as long as there are some.
     TopUp,
-    /// Spending with an API key within a calendar week.
-    Key,
 }
 
 impl WindowKind {
     /// Every kind.
     pub const ALL: [Self; 8] = [
-        Self::Hourly,
-        Self::Daily,
-        Self::Weekly,
-        Self::GroupDaily,
-        Self::GroupWeekly,
+        Self::Limit(BudgetPeriod::Hourly),
+        Self::Limit(BudgetPeriod::Daily),
+        Self::ALLOWANCE,
+        Self::Key,
+        Self::Limit(BudgetPeriod::GroupDaily),
+        Self::Limit(BudgetPeriod::GroupWeekly),
         Self::Pool,
         Self::TopUp,
-        Self::Key,
     ];
 
-    /// Its name in the database.
+    /// Spending of a member from their allowance of a calendar week.
+    pub(crate) const ALLOWANCE: Self = Self::Limit(BudgetPeriod::Weekly);
+
+    /// Name of the kind in the database.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Hourly => "hourly",
-            Self::Daily => "daily",
-            Self::Weekly => "weekly",
-            Self::GroupDaily => "group-daily",
-            Self::GroupWeekly => "group-weekly",
+            Self::Limit(period) => period.name(),
+            Self::Key => "key",
             Self::Pool => "pool",
             Self::TopUp => "top-up",
-            Self::Key => "key",
+        }
+    }
+
+    /// Returns the period that a refusal names where this is used up.
+    pub(crate) fn period(self) -> BudgetPeriod {
+        match self {
+            Self::Limit(period) => period,
+            Self::Key | Self::Pool | Self::TopUp => BudgetPeriod::Weekly,
         }
     }
 
@@ -64,25 +63,32 @@ impl WindowKind {
 
     /// Returns whether it is a group's and not one person's.
     pub fn is_groups(self) -> bool {
-        matches!(self, Self::GroupDaily | Self::GroupWeekly | Self::Pool | Self::TopUp)
+        match self {
+            Self::Limit(period) => period.is_of_group(),
+            Self::Key => false,
+            Self::Pool | Self::TopUp => true,
+        }
     }
 
     /// Returns whether it is one of those of which the next is drawn from when
     /// one is used up: allowance, pool, top-ups.
     pub(crate) fn is_drawn(self) -> bool {
-        matches!(self, Self::Weekly | Self::Pool | Self::TopUp)
+        matches!(self, Self::ALLOWANCE | Self::Pool | Self::TopUp)
     }
 
     fn span(self) -> Option<Span> {
         match self {
-            Self::Hourly => Some(Span::HOUR),
-            Self::Daily | Self::GroupDaily => Some(Span::DAY),
-            Self::Weekly | Self::GroupWeekly | Self::Pool | Self::TopUp | Self::Key => None,
+            Self::Limit(BudgetPeriod::Hourly) => Some(Span::HOUR),
+            Self::Limit(BudgetPeriod::Daily | BudgetPeriod::GroupDaily) => Some(Span::DAY),
+            Self::Limit(BudgetPeriod::Weekly | BudgetPeriod::GroupWeekly)
+            | Self::Key
+            | Self::Pool
+            | Self::TopUp => None,
         }
     }
 
     fn is_of_a_week(self) -> bool {
-        matches!(self, Self::Weekly | Self::GroupWeekly | Self::Pool | Self::Key)
+        self.span().is_none() && self != Self::TopUp
     }
 }
 
@@ -221,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_week_that_is_over_is_remembered_for_one_more() {
-        let mut window = window(WindowKind::Weekly);
+        let mut window = window(WindowKind::Limit(BudgetPeriod::Weekly));
         let mut told = Vec::new();
         for at in [monday(), monday() + WEEK, monday() + WEEK * 3] {
             window.roll_over(Weeks::UTC, at);
@@ -234,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_behind_brings_no_week_back() {
-        let mut window = window(WindowKind::Weekly);
+        let mut window = window(WindowKind::Limit(BudgetPeriod::Weekly));
         window.roll_over(Weeks::UTC, monday());
         window.spend(Micros(5), monday());
 
@@ -250,7 +256,7 @@ mod tests {
         let zone = |id| Weeks::of_zone(id).unwrap();
         let wednesday = monday() + Duration::from_hours(60);
         for (from, to) in zones.iter().flat_map(|it| zones.map(|to| (*it, to))) {
-            let mut window = window(WindowKind::Weekly);
+            let mut window = window(WindowKind::Limit(BudgetPeriod::Weekly));
             window.roll_over(zone(from), wednesday);
             window.spend(Micros(5), wednesday);
 
@@ -267,7 +273,8 @@ mod tests {
 
     #[test]
     fn what_is_open_stays_reserved_and_top_ups_stay_for_ever() {
-        let mut open = Window { reserved: Micros(7), ..window(WindowKind::GroupWeekly) };
+        let mut open =
+            Window { reserved: Micros(7), ..window(WindowKind::Limit(BudgetPeriod::GroupWeekly)) };
         let mut bought = Window { total: Micros(9), used: Micros(2), ..window(WindowKind::TopUp) };
 
         open.roll_over(Weeks::UTC, monday() + WEEK);

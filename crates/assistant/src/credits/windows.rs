@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pia_kernel::Timestamp;
+use pia_kernel::{BudgetPeriod, Timestamp};
 
 use super::admission_request::{AdmissionRequest, Holder};
 use super::refusal::{BudgetRefusal, Gauge, Period, until};
@@ -40,7 +40,6 @@ pub struct Grant {
 
 /// Reason why a window is in the way.
 struct BlockingWindow {
-    period: Period,
     kind: WindowKind,
     frees: Timestamp,
 }
@@ -106,7 +105,7 @@ impl CreditWindows {
     fn left(&self, holder: &Holder) -> Micros {
         let plain = WindowKind::ALL.into_iter().filter(|it| !it.is_drawn());
         let tightest = plain.filter_map(|it| self.left_of(holder, it)).min();
-        let drawn = holder.limit(WindowKind::Weekly).map(|_| self.drawn(holder));
+        let drawn = holder.limit(WindowKind::ALLOWANCE).map(|_| self.drawn(holder));
         tightest.into_iter().chain(drawn).min().unwrap_or(Micros(i64::MAX))
     }
 
@@ -122,11 +121,13 @@ impl CreditWindows {
     }
 
     fn draws<'a>(&'a self, holder: &'a Holder) -> impl Iterator<Item = (WindowKey, Micros)> + 'a {
-        [WindowKind::Weekly, WindowKind::Pool, WindowKind::TopUp].into_iter().filter_map(|kind| {
-            let window = self.window(holder, kind)?;
-            let left = window.left_of(holder.limit(kind).unwrap_or(window.total));
-            Some((window.key, left.max(Micros(0))))
-        })
+        [WindowKind::ALLOWANCE, WindowKind::Pool, WindowKind::TopUp].into_iter().filter_map(
+            |kind| {
+                let window = self.window(holder, kind)?;
+                let left = window.left_of(holder.limit(kind).unwrap_or(window.total));
+                Some((window.key, left.max(Micros(0))))
+            },
+        )
     }
 
     /// So much of every plain window, and so much of those that are drawn from
@@ -144,7 +145,7 @@ impl CreditWindows {
             }
         }
         if amount.0 == 0 {
-            let own = holder.windows().filter(|it| it.kind == WindowKind::Weekly);
+            let own = holder.windows().filter(|it| it.kind == WindowKind::ALLOWANCE);
             parts.extend(own.map(|window| ReservationLine { window, amount }));
         }
         parts
@@ -156,19 +157,18 @@ impl CreditWindows {
         let plain = self.plain_shorts(holder, least, wanted);
         let short = plain.chain(self.drawn_short(holder, least, wanted));
         let worst = short.reduce(|worst, it| if it.frees > worst.frees { it } else { worst });
-        let Some(BlockingWindow { period, kind, frees }) = worst else {
+        let Some(BlockingWindow { kind, frees }) = worst else {
             // Something was in the way, or nobody would have asked.
             return BudgetRefusal::suspended(self.weeks.end(self.now), self.now);
         };
-        // A key's purse is a budget of the week, too.
-        let of_week = period == Period::Weekly;
+        let period = kind.period();
         let total =
             |kind| self.window(holder, kind).map(|it| stock_gauge(it.total, it.committed()));
         let taken = self.window(holder, kind).map_or(Micros(0), Window::committed);
         BudgetRefusal {
-            period,
+            period: Period::Budget(period),
             gauge: holder.limit(kind).map(|limit| gauge(limit, taken)),
-            pool: total(WindowKind::Pool).filter(|_| of_week),
+            pool: total(WindowKind::Pool).filter(|_| period == BudgetPeriod::Weekly),
             top_up: total(WindowKind::TopUp).filter(|it| it.limit > 0),
             resets_at: frees,
             retry_after: until(frees, self.now),
@@ -186,21 +186,15 @@ impl CreditWindows {
         least: Micros,
         wanted: Micros,
     ) -> impl Iterator<Item = BlockingWindow> + 'a {
-        const PERIODS: [(WindowKind, Period); 5] = [
-            (WindowKind::Hourly, Period::Hourly),
-            (WindowKind::Daily, Period::Daily),
-            (WindowKind::Key, Period::Weekly),
-            (WindowKind::GroupDaily, Period::GroupDaily),
-            (WindowKind::GroupWeekly, Period::GroupWeekly),
-        ];
-        PERIODS.into_iter().filter_map(move |(kind, period)| {
+        let plain = WindowKind::ALL.into_iter().filter(|it| !it.is_drawn());
+        plain.filter_map(move |kind| {
             let (left, window) = (self.left_of(holder, kind)?, self.window(holder, kind)?);
             let frees = if left.plus(window.reserved) >= wanted {
                 self.soon()
             } else {
                 window.available_at(wanted.minus(left), self.weeks, self.now)
             };
-            (left < least).then_some(BlockingWindow { period, kind, frees })
+            (left < least).then_some(BlockingWindow { kind, frees })
         })
     }
 
@@ -210,13 +204,12 @@ impl CreditWindows {
         least: Micros,
         wanted: Micros,
     ) -> Option<BlockingWindow> {
-        holder.limit(WindowKind::Weekly)?;
+        holder.limit(WindowKind::ALLOWANCE)?;
         let short = self.drawn(holder) < least;
         let open = self.draws(holder).filter_map(|(key, _)| Some(self.windows.get(&key)?.reserved));
         let with_open = open.fold(self.drawn(holder), Micros::plus);
         let frees = if with_open >= wanted { self.soon() } else { self.weeks.end(self.now) };
-        let (period, kind) = (Period::Weekly, WindowKind::Weekly);
-        short.then_some(BlockingWindow { period, kind, frees })
+        short.then_some(BlockingWindow { kind: WindowKind::ALLOWANCE, frees })
     }
 }
 

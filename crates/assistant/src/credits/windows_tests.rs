@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pia_kernel::{ApiKeyId, GroupId, Timestamp, UserId};
+use pia_kernel::{ApiKeyId, BudgetPeriod, CreditLimits, GroupId, Timestamp, UserId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -11,7 +11,7 @@ use super::*;
 use crate::credits::rates::Rates;
 use crate::credits::reservation::Charge;
 use crate::credits::usage::Usage;
-use crate::rules::{ApiKeyBudget, CreditLimits};
+use crate::rules::ApiKeyBudget;
 
 fn now() -> Timestamp {
     serde_json::from_value("2026-11-18T12:00:00Z".into()).unwrap()
@@ -64,12 +64,12 @@ fn a_call_is_reserved_in_every_window_that_it_counts_in() {
     let grant = books.admit(&ask(holder, 4_000)).unwrap();
 
     let kinds = [
-        WindowKind::Hourly,
-        WindowKind::Daily,
-        WindowKind::GroupDaily,
-        WindowKind::GroupWeekly,
+        WindowKind::Limit(BudgetPeriod::Hourly),
+        WindowKind::Limit(BudgetPeriod::Daily),
         WindowKind::Key,
-        WindowKind::Weekly,
+        WindowKind::Limit(BudgetPeriod::GroupDaily),
+        WindowKind::Limit(BudgetPeriod::GroupWeekly),
+        WindowKind::Limit(BudgetPeriod::Weekly),
     ];
     assert_eq!(credits(&grant), kinds.map(|it| (it, 4)));
     assert_eq!((grant.output, &grant.truncation_cause), (4_000, &None));
@@ -82,12 +82,12 @@ fn an_answer_may_be_as_long_as_the_tightest_window_allows() {
     let limits = CreditLimits { hourly: 10, daily: 7, weekly: 30, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut books = books(&holder);
-    window(&mut books, WindowKind::Daily).spend(Micros::credits(2), now());
+    window(&mut books, WindowKind::Limit(BudgetPeriod::Daily)).spend(Micros::credits(2), now());
 
     let grant = books.admit(&AdmissionRequest { prompt: 500, ..ask(holder, 90_000) }).unwrap();
 
     assert_eq!(grant.output, 4_500);
-    assert_eq!(credits(&grant)[0], (WindowKind::Hourly, 5));
+    assert_eq!(credits(&grant)[0], (WindowKind::Limit(BudgetPeriod::Hourly), 5));
     assert!(grant.truncation_cause.is_some());
 }
 
@@ -96,7 +96,8 @@ fn the_budget_that_cut_an_answer_off_is_told_as_it_is_after_the_call() {
     let limits = CreditLimits { hourly: 3, daily: 90, weekly: 90, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut books = books(&holder);
-    window(&mut books, WindowKind::Hourly).spend(Micros(400_000), now() - Duration::from_mins(30));
+    window(&mut books, WindowKind::Limit(BudgetPeriod::Hourly))
+        .spend(Micros(400_000), now() - Duration::from_mins(30));
     let grant = books.admit(&ask(holder, 2_700)).unwrap();
     assert_eq!(grant.output, 2_600);
 
@@ -109,7 +110,7 @@ fn the_budget_that_cut_an_answer_off_is_told_as_it_is_after_the_call() {
 
     assert_eq!(
         (refusal.period, refusal.gauge),
-        (Period::Hourly, Some(Gauge { limit: 3, used: 3 }))
+        (Period::Budget(BudgetPeriod::Hourly), Some(Gauge { limit: 3, used: 3 }))
     );
     // What was spent before is not enough for as much as was asked for.
     assert_eq!(refusal.resets_at, ended + Duration::from_mins(61));
@@ -142,15 +143,19 @@ fn with_less_than_a_thousand_tokens_left_a_call_is_refused() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
     let left = |left: i64, prompt: i64, output: i64| {
         let mut books = books(&holder);
-        window(&mut books, WindowKind::Hourly).spend(Micros(10_000_000 - left), now());
+        window(&mut books, WindowKind::Limit(BudgetPeriod::Hourly))
+            .spend(Micros(10_000_000 - left), now());
         books.admit(&AdmissionRequest { prompt, ..ask(holder, output) })
     };
 
     assert!(left(1_000_000, 100, 50).is_ok());
-    assert_eq!(left(999_999, 100, 50).unwrap_err().period, Period::Hourly);
+    assert_eq!(left(999_999, 100, 50).unwrap_err().period, Period::Budget(BudgetPeriod::Hourly));
     // There must be room for the prompt and a few words, too.
     assert_eq!(left(1_156_000, 900, 5000).unwrap().output, 256);
-    assert_eq!(left(1_155_999, 900, 5000).unwrap_err().period, Period::Hourly);
+    assert_eq!(
+        left(1_155_999, 900, 5000).unwrap_err().period,
+        Period::Budget(BudgetPeriod::Hourly)
+    );
 }
 
 #[test]
@@ -158,10 +163,10 @@ fn where_only_open_calls_are_in_the_way_it_is_soon_over() {
     let limits = CreditLimits { weekly: 10, daily: 10, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut books = books(&holder);
-    window(&mut books, WindowKind::Daily)
+    window(&mut books, WindowKind::Limit(BudgetPeriod::Daily))
         .spend(Micros::credits(1), now() - Duration::from_hours(1));
     books.admit(&ask(holder, 9_000)).unwrap();
-    window(&mut books, WindowKind::Weekly).reserved = Micros::credits(10);
+    window(&mut books, WindowKind::Limit(BudgetPeriod::Weekly)).reserved = Micros::credits(10);
 
     let refusal = books.admit(&ask(holder, 5_000)).unwrap_err();
 
@@ -172,13 +177,14 @@ fn where_only_open_calls_are_in_the_way_it_is_soon_over() {
 fn a_rolling_budget_is_there_again_when_enough_of_it_is_forgotten() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
     let mut books = books(&holder);
-    window(&mut books, WindowKind::Hourly).spend(Micros(500_000), now() - Duration::from_mins(40));
-    window(&mut books, WindowKind::Hourly)
+    window(&mut books, WindowKind::Limit(BudgetPeriod::Hourly))
+        .spend(Micros(500_000), now() - Duration::from_mins(40));
+    window(&mut books, WindowKind::Limit(BudgetPeriod::Hourly))
         .spend(Micros::credits(9), now() - Duration::from_mins(20));
 
     let refusal = books.admit(&ask(holder, 5_000)).unwrap_err();
 
-    assert_eq!(refusal.period, Period::Hourly);
+    assert_eq!(refusal.period, Period::Budget(BudgetPeriod::Hourly));
     assert_eq!(refusal.gauge, Some(Gauge { limit: 10, used: 10 }));
     assert_eq!(refusal.resets_at, now() + Duration::from_mins(21));
     assert_eq!(refusal.retry_after, Duration::from_mins(21));
@@ -195,7 +201,7 @@ fn what_only_open_calls_hold_is_there_again_soon() {
 
     assert_eq!(
         (refusal.period, refusal.resets_at),
-        (Period::Daily, now() + Duration::from_mins(1))
+        (Period::Budget(BudgetPeriod::Daily), now() + Duration::from_mins(1))
     );
     assert_eq!(refusal.gauge, Some(Gauge { limit: 3, used: 3 }));
 }
@@ -203,11 +209,15 @@ fn what_only_open_calls_hold_is_there_again_soon() {
 #[test]
 fn each_budget_is_told_by_its_name_and_when_its_week_ends() {
     let all = [
-        (CreditLimits { weekly: 1, ..CreditLimits::default() }, Period::Weekly, WindowKind::Weekly),
+        (
+            CreditLimits { weekly: 1, ..CreditLimits::default() },
+            Period::Budget(BudgetPeriod::Weekly),
+            WindowKind::Limit(BudgetPeriod::Weekly),
+        ),
         (
             CreditLimits { group_weekly: 1, ..CreditLimits::default() },
-            Period::GroupWeekly,
-            WindowKind::GroupWeekly,
+            Period::Budget(BudgetPeriod::GroupWeekly),
+            WindowKind::Limit(BudgetPeriod::GroupWeekly),
         ),
     ];
     for (limits, period, kind) in all {
@@ -227,12 +237,16 @@ fn each_budget_is_told_by_its_name_and_when_its_week_ends() {
 fn a_groups_day_rolls_too() {
     let holder = holder(CreditLimits { group_daily: 5, ..CreditLimits::default() });
     let mut books = books(&holder);
-    window(&mut books, WindowKind::GroupDaily).spend(Micros::credits(5), now());
+    window(&mut books, WindowKind::Limit(BudgetPeriod::GroupDaily))
+        .spend(Micros::credits(5), now());
 
     let refusal = books.admit(&ask(holder, 1)).unwrap_err();
 
     let forgotten = now() + Duration::from_hours(24) + Duration::from_mins(15);
-    assert_eq!((refusal.period, refusal.resets_at), (Period::GroupDaily, forgotten));
+    assert_eq!(
+        (refusal.period, refusal.resets_at),
+        (Period::Budget(BudgetPeriod::GroupDaily), forgotten)
+    );
 }
 
 #[test]
@@ -240,10 +254,13 @@ fn of_two_budgets_that_are_used_up_the_one_is_told_that_is_so_longer() {
     let limits = CreditLimits { hourly: 5, weekly: 5, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut books = books(&holder);
-    window(&mut books, WindowKind::Hourly).spend(Micros::credits(5), now());
-    window(&mut books, WindowKind::Weekly).spend(Micros::credits(5), now());
+    window(&mut books, WindowKind::Limit(BudgetPeriod::Hourly)).spend(Micros::credits(5), now());
+    window(&mut books, WindowKind::Limit(BudgetPeriod::Weekly)).spend(Micros::credits(5), now());
 
-    assert_eq!(books.admit(&ask(holder, 1)).unwrap_err().period, Period::Weekly);
+    assert_eq!(
+        books.admit(&ask(holder, 1)).unwrap_err().period,
+        Period::Budget(BudgetPeriod::Weekly)
+    );
 }
 
 #[test]
@@ -259,7 +276,7 @@ fn a_keys_purse_is_a_weekly_budget_which_tells_of_the_pool_too() {
 
     assert_eq!(
         (refusal.period, refusal.gauge),
-        (Period::Weekly, Some(Gauge { limit: 2, used: 2 }))
+        (Period::Budget(BudgetPeriod::Weekly), Some(Gauge { limit: 2, used: 2 }))
     );
     assert_eq!((refusal.pool, refusal.top_up), (Some(Gauge { limit: 100, used: 0 }), None));
 }
@@ -276,18 +293,26 @@ fn pooled() -> (Holder, CreditWindows) {
 #[test]
 fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
     let (holder, mut books) = pooled();
-    window(&mut books, WindowKind::Weekly).spend(Micros::credits(8), now());
+    window(&mut books, WindowKind::Limit(BudgetPeriod::Weekly)).spend(Micros::credits(8), now());
 
     let grant = books.admit(&ask(holder, 20_000)).unwrap();
     books.settle(&grant.parts, Micros::credits(6), &grant.parts);
 
     assert_eq!(
         credits(&grant),
-        [(WindowKind::Weekly, 2), (WindowKind::Pool, 5), (WindowKind::TopUp, 13)]
+        [
+            (WindowKind::Limit(BudgetPeriod::Weekly), 2),
+            (WindowKind::Pool, 5),
+            (WindowKind::TopUp, 13)
+        ]
     );
     let mut used = |kind| window(&mut books, kind).used.rounded_up();
     assert_eq!(
-        [used(WindowKind::Weekly), used(WindowKind::Pool), used(WindowKind::TopUp)],
+        [
+            used(WindowKind::Limit(BudgetPeriod::Weekly)),
+            used(WindowKind::Pool),
+            used(WindowKind::TopUp)
+        ],
         [10, 4, 0]
     );
     assert!(books.windows.values().all(|it| it.reserved.0 == 0));
@@ -296,14 +321,18 @@ fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
 #[test]
 fn hidden_tokens_are_charged_where_the_last_ones_came_from() {
     let (holder, mut books) = pooled();
-    window(&mut books, WindowKind::Weekly).spend(Micros::credits(8), now());
+    window(&mut books, WindowKind::Limit(BudgetPeriod::Weekly)).spend(Micros::credits(8), now());
 
     let grant = books.admit(&ask(holder, 3_000)).unwrap();
     books.settle(&grant.parts, Micros::credits(9), &grant.parts);
 
     let mut used = |kind| window(&mut books, kind).used.rounded_up();
     assert_eq!(
-        [used(WindowKind::Weekly), used(WindowKind::Pool), used(WindowKind::TopUp)],
+        [
+            used(WindowKind::Limit(BudgetPeriod::Weekly)),
+            used(WindowKind::Pool),
+            used(WindowKind::TopUp)
+        ],
         [10, 7, 0]
     );
     // What the pool owes, the top-ups do not pay for.
@@ -315,11 +344,11 @@ fn what_was_reaped_is_charged_and_not_released_again() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
     let mut books = books(&holder);
     let grant = books.admit(&ask(holder, 3_000)).unwrap();
-    window(&mut books, WindowKind::Hourly).reserved = Micros(0);
+    window(&mut books, WindowKind::Limit(BudgetPeriod::Hourly)).reserved = Micros(0);
 
     books.settle(&grant.parts, Micros::credits(2), &[]);
 
-    let it = window(&mut books, WindowKind::Hourly);
+    let it = window(&mut books, WindowKind::Limit(BudgetPeriod::Hourly));
     assert_eq!((it.used, it.reserved), (Micros::credits(2), Micros(0)));
 }
 
@@ -327,13 +356,16 @@ fn what_was_reaped_is_charged_and_not_released_again() {
 fn tokens_that_cost_nothing_are_never_in_the_way() {
     let holder = holder(CreditLimits { weekly: 1, ..CreditLimits::default() });
     let mut books = books(&holder);
-    window(&mut books, WindowKind::Weekly).spend(Micros::credits(1), now());
+    window(&mut books, WindowKind::Limit(BudgetPeriod::Weekly)).spend(Micros::credits(1), now());
     let free = Rates { input: 0, output: 0, cached_input: 0, connector: 0 };
 
     let grant =
         books.admit(&AdmissionRequest { rates: free, prompt: 9, ..ask(holder, 77) }).unwrap();
 
-    assert_eq!((grant.output, credits(&grant)), (77, vec![(WindowKind::Weekly, 0)]));
+    assert_eq!(
+        (grant.output, credits(&grant)),
+        (77, vec![(WindowKind::Limit(BudgetPeriod::Weekly), 0)])
+    );
 }
 
 /// Next step of a simulated caller.

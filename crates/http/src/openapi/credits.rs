@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use pia_assistant::{AssistantError, BudgetRefusal, Gauge, Period};
-use pia_kernel::Timestamp;
+use pia_kernel::{BudgetPeriod, Timestamp};
 use serde_json::{Map, Value, json};
 
 use pia_web::ApiError;
@@ -17,12 +17,7 @@ const OF_MEMBER: &str = "MemberCreditRefusal";
 const OF_GROUP: &str = "GroupCreditRefusal";
 const SUSPENDED: &str = "FreeTierRefusal";
 
-/// Periods by the shape of their refusal.
-const SHAPES: [(&str, &[Period]); 3] = [
-    (OF_MEMBER, &[Period::Hourly, Period::Daily, Period::Weekly]),
-    (OF_GROUP, &[Period::GroupDaily, Period::GroupWeekly]),
-    (SUSPENDED, &[Period::FreeTierSuspended]),
-];
+const SHAPES: [&str; 3] = [OF_MEMBER, OF_GROUP, SUSPENDED];
 
 /// 2026-08-03T00:00:00Z, a Monday.
 const MONDAY: i64 = 1_785_715_200_000_000;
@@ -39,10 +34,10 @@ pub(super) fn media() -> Value {
 
 /// The three shapes, and what tells them apart.
 pub(super) fn schemas() -> [(String, Value); 4] {
-    let shapes = SHAPES.map(|(name, _)| schema_ref(name));
+    let shapes = SHAPES.map(schema_ref);
     let mapping: Map<String, Value> = SHAPES
-        .iter()
-        .flat_map(|(name, periods)| periods.iter().map(move |it| (it.name(), name)))
+        .into_iter()
+        .flat_map(|name| periods(name).map(move |it| (it.name(), name)))
         .map(|(period, name)| (period.to_owned(), format!("#/components/schemas/{name}").into()))
         .collect();
     let any = json!({
@@ -50,7 +45,7 @@ pub(super) fn schemas() -> [(String, Value); 4] {
         "oneOf": shapes,
         "discriminator": { "propertyName": "period", "mapping": mapping },
     });
-    let shapes = SHAPES.map(|(name, periods)| (name.to_owned(), shape(name, periods)));
+    let shapes = SHAPES.map(|name| (name.to_owned(), shape(name)));
     let [of_member, of_group, suspended] = shapes;
     [(REFUSAL.to_owned(), any), of_member, of_group, suspended]
 }
@@ -70,9 +65,9 @@ pub(super) fn examples() -> [(&'static str, Value); 4] {
     let week = BudgetRefusal {
         pool: gauge(130, 130),
         top_up: gauge(500, 500),
-        ..refusal(Period::Weekly, gauge(100, 100), wait)
+        ..refusal(Period::Budget(BudgetPeriod::Weekly), gauge(100, 100), wait)
     };
-    let group = refusal(Period::GroupDaily, gauge(400, 399), wait);
+    let group = refusal(Period::Budget(BudgetPeriod::GroupDaily), gauge(400, 399), wait);
     let suspended = refusal(Period::FreeTierSuspended, None, wait);
     let told = |it| ApiError::from(HttpError::from(AssistantError::OverBudget(it))).body().into();
     [
@@ -83,9 +78,24 @@ pub(super) fn examples() -> [(&'static str, Value); 4] {
     ]
 }
 
-fn shape(name: &str, periods: &[Period]) -> Value {
+/// Returns the periods that a shape tells of.
+fn periods(shape: &str) -> impl Iterator<Item = Period> {
+    let budgets = BudgetPeriod::ALL.into_iter().map(Period::Budget);
+    let all = budgets.chain([Period::FreeTierSuspended]);
+    all.filter(move |it| shape_of(*it) == shape)
+}
+
+fn shape_of(period: Period) -> &'static str {
+    match period {
+        Period::Budget(it) if it.is_of_group() => OF_GROUP,
+        Period::Budget(_) => OF_MEMBER,
+        Period::FreeTierSuspended => SUSPENDED,
+    }
+}
+
+fn shape(name: &str) -> Value {
     let amount = |told: &str| json!({ "type": "integer", "format": "int64", "description": told });
-    let periods: Vec<_> = periods.iter().map(|it| it.name()).collect();
+    let periods: Vec<_> = periods(name).map(Period::name).collect();
     let until = json!({
         "type": "string",
         "format": "date-time",

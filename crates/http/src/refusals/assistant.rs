@@ -101,7 +101,7 @@ mod tests {
 
     use actix_web::ResponseError;
     use pia_assistant::Period;
-    use pia_kernel::Timestamp;
+    use pia_kernel::{BudgetPeriod, Timestamp};
 
     use super::*;
 
@@ -111,7 +111,7 @@ mod tests {
     fn each_is_in_the_table_of_errors_with_its_status() {
         let retry_after = Duration::from_secs(1);
         let over_budget = BudgetRefusal {
-            period: Period::Daily,
+            period: Period::Budget(BudgetPeriod::Daily),
             gauge: None,
             pool: None,
             top_up: None,

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use pia_kernel::utf16_len;
+use pia_kernel::{BudgetPeriod, CreditLimits, utf16_len};
 
-use super::credits::{CreditLimit, SpendingLimits};
 use super::quota::Quota;
 
 /// No limit is larger: so much can still be counted and added up in whole
@@ -25,7 +24,7 @@ pub struct GroupSettings {
     /// The quotas that it sets itself; each other is the default.
     pub quotas: BTreeMap<Quota, i64>,
     /// Spending limits.
-    pub credits: SpendingLimits,
+    pub credits: CreditLimits,
     /// Catalogue entry that serves a mode (`ModeProviderIds`); the modes as
     /// [`MODES`] spells them.
     pub modes: BTreeMap<String, String>,
@@ -42,7 +41,7 @@ pub enum SettingChange {
     /// Changes a quota.
     Quota(Quota, Option<i64>),
     /// Changes a spending limit.
-    Credits(CreditLimit, Option<i64>),
+    Credits(BudgetPeriod, Option<i64>),
     /// Sharing of the unused part of a week's allowances in the next week.
     Pool(bool),
     /// Changes the catalogue entry that serves a mode.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use pia_identity::{CallerCache, DEFAULT_GROUP, Roles};
-use pia_kernel::{Clock, GroupId, LiveSetting};
+use pia_kernel::{BudgetPeriod, Clock, GroupId, LiveSetting};
 use pia_policy::{
-    CreditLimit, Feature, Group, GroupEntry, GroupError, GroupSettings, Groups, LicenceState,
-    Licensed, Quota, SettingChange,
+    Feature, Group, GroupEntry, GroupError, GroupSettings, Groups, LicenceState, Licensed, Quota,
+    SettingChange,
 };
 use pia_settings::{GroupCommand, ListedEntries};
 use pia_storage::Database;
@@ -152,8 +152,8 @@ fn format_settings(settings: &GroupSettings) -> String {
         let default = if settings.quotas.contains_key(&quota) { "" } else { " (default)" };
         line(&mut told, format_args!("quota.{name}={limit}{default}"));
     }
-    for limit in CreditLimit::ALL {
-        let (name, most) = (limit.name(), settings.credits.amount(limit));
+    for limit in BudgetPeriod::ALL {
+        let (name, most) = (limit.name(), settings.credits.of(limit));
         let none = if most == 0 { " (no limit)" } else { "" };
         line(&mut told, format_args!("credits.{name}={most}{none}"));
     }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pia_assistant::{CreditLimits, GroupRules, Mode, Rules};
-use pia_kernel::{Clock, GroupId, LiveSetting, Timestamp, Unavailable};
-use pia_policy::{GroupSettings, GroupStore, SpendingLimits};
+use pia_assistant::{GroupRules, Mode, Rules};
+use pia_kernel::{Clock, CreditLimits, GroupId, LiveSetting, Timestamp, Unavailable};
+use pia_policy::{GroupSettings, GroupStore};
 use tokio::runtime::Handle;
 
 /// Maximum age of a cached entry.
@@ -117,7 +117,7 @@ impl Copy {
 
 fn rules(settings: GroupSettings, free: bool) -> GroupRules {
     let GroupSettings { quotas: _, credits, modes, persona_types, models } = settings;
-    let SpendingLimits { hourly, daily, weekly, group_daily, group_weekly, pool } = credits;
+    let CreditLimits { hourly, daily, weekly, group_daily, group_weekly, pool } = credits;
     let modes = modes.into_iter();
     GroupRules {
         modes: modes.filter_map(|(mode, entry)| Some((Mode::named(&mode)?, entry))).collect(),
@@ -145,7 +145,7 @@ mod tests {
         let looks = std::sync::atomic::AtomicI64::new(0);
         store.expect_settings().returning(move |_| {
             let look = looks.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-            let credits = SpendingLimits { hourly: look + 1, ..SpendingLimits::default() };
+            let credits = CreditLimits { hourly: look + 1, ..CreditLimits::default() };
             Ok(Some(GroupSettings { credits, ..GroupSettings::default() }))
         });
         store
@@ -209,7 +209,7 @@ mod tests {
             SettingChange::Pool(true),
         ];
         let settings = GroupSettings::default().with(&modes).unwrap().with(&others).unwrap();
-        let credits = SpendingLimits {
+        let credits = CreditLimits {
             hourly: 1,
             daily: 2,
             weekly: 3,

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use pia_identity::Role;
-use pia_kernel::{ApiKeyId, InvitationId};
-use pia_policy::{CreditLimit, Quota, SettingChange};
+use pia_kernel::{ApiKeyId, BudgetPeriod, InvitationId};
+use pia_policy::{Quota, SettingChange};
 
 use super::*;
 
@@ -167,8 +167,8 @@ fn what_is_done_to_groups_stands_behind_another_word() {
         (
             "set g credits.group-weekly=9 credits.hourly= credits.pool=True credits.pool=",
             set(vec![
-                SettingChange::Credits(CreditLimit::GroupWeekly, Some(9)),
-                SettingChange::Credits(CreditLimit::Hourly, None),
+                SettingChange::Credits(BudgetPeriod::GroupWeekly, Some(9)),
+                SettingChange::Credits(BudgetPeriod::Hourly, None),
                 SettingChange::Pool(true),
                 SettingChange::Pool(false),
             ]),

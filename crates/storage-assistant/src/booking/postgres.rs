@@ -292,13 +292,14 @@ pia_storage::prepared_by_text!(UpdateWindows<'_>, Write<'_>);
 #[cfg(test)]
 mod tests {
     use pia_assistant::{WindowKey, WindowKind};
+    use pia_kernel::BudgetPeriod;
     use uuid::Uuid;
 
     use super::*;
 
     #[test]
     fn a_batch_writes_one_statement_without_what_there_is_nothing_of() {
-        let key = WindowKey { kind: WindowKind::Hourly, owner: Uuid::nil() };
+        let key = WindowKey { kind: WindowKind::Limit(BudgetPeriod::Hourly), owner: Uuid::nil() };
         let windows = vec![WindowRow::new(key, None, None); 2];
         let ended = vec![DbUid(Uuid::nil())];
         let entries = Entries { windows, ended, opened: Vec::new() };

@@ -54,6 +54,7 @@ impl WindowCache {
 #[cfg(test)]
 mod tests {
     use pia_assistant::{WindowKey, WindowKind};
+    use pia_kernel::BudgetPeriod;
     use uuid::Uuid;
 
     use super::*;
@@ -68,21 +69,30 @@ mod tests {
     #[test]
     fn a_window_is_ours_until_another_was_seen_to_change_it_and_again_when_they_stopped() {
         let mut seen = WindowCache::default();
-        let (hour, week) = (window(WindowKind::Hourly, 1), window(WindowKind::GroupWeekly, 1));
+        let (hour, week) = (
+            window(WindowKind::Limit(BudgetPeriod::Hourly), 1),
+            window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 1),
+        );
         let keys = [hour.key.clone(), week.key.clone()];
         assert_eq!(seen.ours(&keys), Some(Vec::new()));
 
         seen.record_read(&[hour.clone(), week.clone()]);
-        seen.record_written(vec![window(WindowKind::GroupWeekly, 2)]);
-        assert_eq!(seen.ours(&keys), Some(vec![hour.clone(), window(WindowKind::GroupWeekly, 2)]));
+        seen.record_written(vec![window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 2)]);
+        assert_eq!(
+            seen.ours(&keys),
+            Some(vec![hour.clone(), window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 2)])
+        );
 
-        seen.record_read(&[hour.clone(), window(WindowKind::GroupWeekly, 3)]);
+        seen.record_read(&[hour.clone(), window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 3)]);
         assert_eq!(seen.ours(&keys), None);
         assert_eq!(seen.ours(&keys[..1]), Some(vec![hour]));
 
-        seen.record_written(vec![window(WindowKind::GroupWeekly, 4)]);
-        seen.record_read(&[window(WindowKind::GroupWeekly, 4)]);
-        assert_eq!(seen.ours(&keys[1..]), Some(vec![window(WindowKind::GroupWeekly, 4)]));
+        seen.record_written(vec![window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 4)]);
+        seen.record_read(&[window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 4)]);
+        assert_eq!(
+            seen.ours(&keys[1..]),
+            Some(vec![window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 4)])
+        );
     }
 
     #[test]
@@ -90,7 +100,7 @@ mod tests {
         let mut seen = WindowCache::default();
 
         for number in 0..=MAX_CACHED_WINDOWS {
-            let mut row = window(WindowKind::Hourly, 1);
+            let mut row = window(WindowKind::Limit(BudgetPeriod::Hourly), 1);
             row.key = number.to_string();
             seen.record_read(&[row]);
         }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_assistant::{
-    Admission, AdmissionRequest, BudgetRefusal, CreditLimits, CreditStore, Holder, Micros, Rates,
+    Admission, AdmissionRequest, BudgetRefusal, CreditStore, Holder, Micros, Rates,
     ReservationGuard, Weeks,
 };
-use pia_kernel::{Clock, GroupId, LiveSetting, SystemClock, Timestamp, UserId};
+use pia_kernel::{Clock, CreditLimits, GroupId, LiveSetting, SystemClock, Timestamp, UserId};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_assistant::SqlCreditStore;
 use tokio::runtime::Handle;

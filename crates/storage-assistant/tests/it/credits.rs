@@ -6,10 +6,10 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
-use pia_assistant::{
-    Admission, CreditLimits, CreditStore, Holder, Period, Rates, UsageLog, UsageRecord, Weeks,
+use pia_assistant::{Admission, CreditStore, Holder, Period, Rates, UsageLog, UsageRecord, Weeks};
+use pia_kernel::{
+    ApiKeyId, BudgetPeriod, CreditLimits, GroupId, LiveSetting, SideEffects, Timestamp, UserId,
 };
-use pia_kernel::{ApiKeyId, GroupId, LiveSetting, SideEffects, Timestamp, UserId};
 use pia_storage::schema::ai_usage;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_testkit::ManualClock;
@@ -133,7 +133,7 @@ async fn of_two_hundred_calls_at_once_on_two_instances_a_budget_for_fifty_admits
                 Some(hold)
             }
             Admission::Refused(refusal) => {
-                assert_eq!(refusal.period, Period::GroupWeekly);
+                assert_eq!(refusal.period, Period::Budget(BudgetPeriod::GroupWeekly));
                 None
             }
         })
@@ -369,7 +369,7 @@ async fn rolling_windows_age_out(db: Database) {
     clock.advance(Duration::from_mins(23 * 60 + 15));
     drop(admitted(&bank, ask(ada, 4)).await);
 
-    assert_eq!(told, [Period::Hourly, Period::Daily]);
+    assert_eq!(told, [Period::Budget(BudgetPeriod::Hourly), Period::Budget(BudgetPeriod::Daily)]);
 }
 
 async fn a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once(db: Database) {
@@ -410,7 +410,10 @@ async fn a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once(db: D
     assert_eq!(granted, 10 + 10 + 13);
     let refusal = refused(&banks[0], ask(bob, 1)).await;
     let pool = refusal.pool.unwrap();
-    assert_eq!((refusal.period, pool.limit, pool.used), (Period::Weekly, 13, 13));
+    assert_eq!(
+        (refusal.period, pool.limit, pool.used),
+        (Period::Budget(BudgetPeriod::Weekly), 13, 13)
+    );
 }
 
 async fn a_week_goes_on_in_another_zone_and_leaves_what_it_would(db: Database) {
@@ -483,7 +486,7 @@ async fn a_keys_purse_is_counted_by_itself(db: Database) {
     admitted(&bank, ask(one, 2)).await.settle(credits(2), None);
     settled(&bank).await;
 
-    assert_eq!(refused(&bank, ask(one, 1)).await.period, Period::Weekly);
+    assert_eq!(refused(&bank, ask(one, 1)).await.period, Period::Budget(BudgetPeriod::Weekly));
     drop(admitted(&bank, ask(other, 1)).await);
 }
 

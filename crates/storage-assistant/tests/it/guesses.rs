@@ -1,7 +1,7 @@
 //! Admitting calls by what windows were when they were last seen.
 
-use pia_assistant::{Admission, CreditLimits, CreditStore, Holder};
-use pia_kernel::SideEffects;
+use pia_assistant::{Admission, CreditStore, Holder};
+use pia_kernel::{CreditLimits, SideEffects};
 use pia_storage::{Database, DatabaseKind};
 use pia_storage_assistant::SqlCreditStore;
 use tokio_util::task::TaskTracker;

@@ -1,11 +1,8 @@
 //! Contract tests of the settings of groups.
 
 use futures_util::future::join_all;
-use pia_kernel::GroupId;
-use pia_policy::{
-    CreditLimit, GroupSettings, GroupStore, Quota, SettingChange, SettingsChanged, SettingsError,
-    SpendingLimits,
-};
+use pia_kernel::{BudgetPeriod, CreditLimits, GroupId};
+use pia_policy::{GroupSettings, GroupStore, Quota, SettingChange, SettingsChanged, SettingsError};
 use pia_storage::Database;
 use pia_storage_policy::SqlGroups;
 
@@ -36,7 +33,7 @@ async fn a_group_that_said_nothing_has_the_defaults(db: Database) {
 async fn all_that_is_set_is_read_again(db: Database) {
     let groups = SqlGroups::new(db);
     let quotas = Quota::ALL.into_iter().zip(10..).map(|(it, n)| SettingChange::Quota(it, Some(n)));
-    let limits = CreditLimit::ALL.into_iter().zip(20..);
+    let limits = BudgetPeriod::ALL.into_iter().zip(20..);
     let credits = limits.map(|(it, n)| SettingChange::Credits(it, Some(n)));
     let others = [
         SettingChange::Pool(true),
@@ -51,7 +48,7 @@ async fn all_that_is_set_is_read_again(db: Database) {
     let read = groups.settings(DEFAULT).await.unwrap().unwrap();
     assert_eq!(changed, SettingsChanged::Done(read.clone()));
     assert_eq!(Quota::ALL.map(|it| read.quota(it)), [10, 11, 12, 13, 14, 15].map(Some));
-    let credits = SpendingLimits {
+    let credits = CreditLimits {
         hourly: 20,
         daily: 21,
         weekly: 22,
@@ -70,7 +67,7 @@ async fn what_is_cleared_is_the_default_again(db: Database) {
     let set = |quota, credits, entry: Option<&str>| {
         [
             SettingChange::Quota(Quota::ManagedPersonas, quota),
-            SettingChange::Credits(CreditLimit::Daily, credits),
+            SettingChange::Credits(BudgetPeriod::Daily, credits),
             SettingChange::Mode(text("Research"), entry.map(text)),
         ]
     };

@@ -1,6 +1,7 @@
 //! Tests of changes to settings.
 
 use super::*;
+use pia_kernel::{BudgetPeriod, CreditLimits};
 
 fn changed(changes: &[SettingChange]) -> Result<GroupSettings, SettingsError> {
     GroupSettings::default().with(changes)
@@ -22,7 +23,7 @@ fn a_group_that_says_nothing_has_the_default_quotas_and_no_limits() {
         Quota::ALL.map(|it| settings.quota(it)),
         [Some(5), Some(100), Some(50 * 1024 * 1024), Some(5_000_000), Some(50), None]
     );
-    assert_eq!(settings.credits, SpendingLimits::default());
+    assert_eq!(settings.credits, CreditLimits::default());
 }
 
 #[test]
@@ -36,15 +37,15 @@ fn a_quota_of_nothing_is_none_at_all_and_an_empty_one_the_default() {
 
 #[test]
 fn each_limit_has_a_place_of_its_own() {
-    let all = CreditLimit::ALL.into_iter().zip(1..);
+    let all = BudgetPeriod::ALL.into_iter().zip(1..);
     let changes: Vec<_> = all.map(|(it, n)| SettingChange::Credits(it, Some(n))).collect();
 
     let credits = changed(&changes).unwrap().credits;
-    let cleared = changed(&[SettingChange::Credits(CreditLimit::Daily, None)]).unwrap();
+    let cleared = changed(&[SettingChange::Credits(BudgetPeriod::Daily, None)]).unwrap();
 
     assert_eq!(
         credits,
-        SpendingLimits {
+        CreditLimits {
             hourly: 1,
             daily: 2,
             weekly: 3,
@@ -53,14 +54,14 @@ fn each_limit_has_a_place_of_its_own() {
             pool: false
         }
     );
-    assert_eq!(CreditLimit::ALL.map(|it| credits.amount(it)), [1, 2, 3, 4, 5]);
+    assert_eq!(BudgetPeriod::ALL.map(|it| credits.of(it)), [1, 2, 3, 4, 5]);
     assert_eq!(cleared.credits.daily, 0);
 }
 
 #[test]
 fn limits_are_neither_below_nothing_nor_beyond_counting() {
     let quota = |limit| changed(&[SettingChange::Quota(Quota::KnowledgeDocuments, Some(limit))]);
-    let credits = |limit| changed(&[SettingChange::Credits(CreditLimit::Hourly, Some(limit))]);
+    let credits = |limit| changed(&[SettingChange::Credits(BudgetPeriod::Hourly, Some(limit))]);
 
     for wrong in [-1, MAX_LIMIT + 1, i64::MIN, i64::MAX] {
         assert_eq!(quota(wrong), Err(SettingsError::Limit));

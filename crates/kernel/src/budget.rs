@@ -1,0 +1,111 @@
+//! Periods that spending is limited in, and the limits.
+
+/// Period of a budget, of a member or of a whole group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BudgetPeriod {
+    /// A member's spending within any hour.
+    Hourly,
+    /// A member's spending within any 24 hours.
+    Daily,
+    /// A member's spending within a calendar week: their allowance.
+    Weekly,
+    /// Spending of all members within any 24 hours.
+    GroupDaily,
+    /// Spending of all members within a calendar week.
+    GroupWeekly,
+}
+
+impl BudgetPeriod {
+    /// Every period.
+    pub const ALL: [Self; 5] =
+        [Self::Hourly, Self::Daily, Self::Weekly, Self::GroupDaily, Self::GroupWeekly];
+
+    /// Name of the period on the wire, in the database and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hourly => "hourly",
+            Self::Daily => "daily",
+            Self::Weekly => "weekly",
+            Self::GroupDaily => "group-daily",
+            Self::GroupWeekly => "group-weekly",
+        }
+    }
+
+    /// Returns the period of this name, in any case.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name))
+    }
+
+    /// Returns whether the budget is a whole group's and not one person's.
+    pub fn is_of_group(self) -> bool {
+        matches!(self, Self::GroupDaily | Self::GroupWeekly)
+    }
+}
+
+/// Limits on the spending of a group and its members, in whole credits; 0 is
+/// no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CreditLimits {
+    /// Limit of [`BudgetPeriod::Hourly`].
+    pub hourly: i64,
+    /// Limit of [`BudgetPeriod::Daily`].
+    pub daily: i64,
+    /// Limit of [`BudgetPeriod::Weekly`].
+    pub weekly: i64,
+    /// Limit of [`BudgetPeriod::GroupDaily`].
+    pub group_daily: i64,
+    /// Limit of [`BudgetPeriod::GroupWeekly`].
+    pub group_weekly: i64,
+    /// True if the unused part of the members' allowances of last week is
+    /// available to all members this week.
+    pub pool: bool,
+}
+
+impl CreditLimits {
+    /// Returns the limit of a period; 0 is no limit.
+    pub fn of(&self, period: BudgetPeriod) -> i64 {
+        match period {
+            BudgetPeriod::Hourly => self.hourly,
+            BudgetPeriod::Daily => self.daily,
+            BudgetPeriod::Weekly => self.weekly,
+            BudgetPeriod::GroupDaily => self.group_daily,
+            BudgetPeriod::GroupWeekly => self.group_weekly,
+        }
+    }
+
+    /// Sets the limit of a period; 0 is no limit.
+    pub fn set(&mut self, period: BudgetPeriod, limit: i64) {
+        let field = match period {
+            BudgetPeriod::Hourly => &mut self.hourly,
+            BudgetPeriod::Daily => &mut self.daily,
+            BudgetPeriod::Weekly => &mut self.weekly,
+            BudgetPeriod::GroupDaily => &mut self.group_daily,
+            BudgetPeriod::GroupWeekly => &mut self.group_weekly,
+        };
+        *field = limit;
+    }
+
+    /// Returns whether no period has a limit.
+    pub fn is_unlimited(&self) -> bool {
+        BudgetPeriod::ALL.iter().all(|it| self.of(*it) <= 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_period_has_a_name_and_a_limit_of_its_own() {
+        let mut limits = CreditLimits::default();
+        assert!(limits.is_unlimited());
+        for (period, limit) in BudgetPeriod::ALL.into_iter().zip(1..) {
+            limits.set(period, limit);
+            assert_eq!(BudgetPeriod::named(&period.name().to_uppercase()), Some(period));
+        }
+
+        assert_eq!(BudgetPeriod::ALL.map(|it| limits.of(it)), [1, 2, 3, 4, 5]);
+        assert!(!limits.is_unlimited());
+        assert_eq!(BudgetPeriod::named("yearly"), None);
+    }
+}
