@@ -1,31 +1,22 @@
 //! Cache of callers' states, for a few seconds.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use pia_kernel::{Clock, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, RecentCache, Unavailable, UserId};
 
 use crate::people::account::CallerState;
 use crate::ports::AccountStore;
 use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::credential::Credential;
 
-/// Maximum age of a cached entry.
-const FRESH: Duration = Duration::from_secs(5);
-/// Maximum number of cached callers in all shards together.
+/// Maximum number of cached callers.
 const MAX_CACHED_CALLERS: usize = 100_000;
-/// Requests ask at the same time, and seldom for the same shard.
-const SHARDS: usize = 64;
-/// Below this a shard is not worth sweeping.
-const SMALL: usize = 64;
 
-/// Accounts and sessions as the gates see them, remembered for five seconds.
+/// Cache of accounts and sessions as the gates see them, for five seconds.
 ///
-/// What is remembered may only let pass: before a gate refuses, it asks anew.
-/// A use case that changes an account or ends a session says so, and from
-/// then on nothing that was read before is remembered in this process.
+/// A cached state may only let pass: before a gate refuses, it reads anew. A
+/// use case that changes an account or ends a session invalidates its entries
+/// in this process.
 #[derive(Clone)]
 pub struct CallerCache {
     inner: Arc<Inner>,
@@ -34,52 +25,21 @@ pub struct CallerCache {
 struct Inner {
     store: Arc<dyn AccountStore>,
     clock: Arc<dyn Clock>,
-    hasher: RandomState,
-    shards: Vec<Mutex<Shard>>,
-    most_in_shard: usize,
-}
-
-/// The copies of some users, all of a user's in one shard.
-#[derive(Default)]
-struct Shard {
-    /// Number of invalidations in this shard: a read that began before one is
-    /// not cached after it.
-    forgotten: u64,
-    copies: HashMap<Credential, CachedState>,
-    /// Number of copies at which old ones are swept.
-    sweep_at: usize,
-}
-
-struct CachedState {
-    standing: CallerState,
-    /// Time at which the read began.
-    at: Timestamp,
+    states: RecentCache<Credential, CallerState>,
 }
 
 impl CallerCache {
-    /// Standings over the given store.
+    /// Creates a cache over the given store.
     pub fn new(store: Arc<dyn AccountStore>, clock: Arc<dyn Clock>) -> Self {
-        Self::of_size(store, clock, SHARDS, MAX_CACHED_CALLERS)
-    }
-
-    fn of_size(
-        store: Arc<dyn AccountStore>,
-        clock: Arc<dyn Clock>,
-        shards: usize,
-        most: usize,
-    ) -> Self {
-        let most_in_shard = most / shards.max(1);
-        let shards = std::iter::repeat_with(Mutex::default).take(shards).collect();
-        let inner = Inner { store, clock, hasher: RandomState::new(), shards, most_in_shard };
-        Self { inner: Arc::new(inner) }
+        let states = RecentCache::new(Arc::clone(&clock), MAX_CACHED_CALLERS);
+        Self { inner: Arc::new(Inner { store, clock, states }) }
     }
 
     /// Returns the cached state of a caller, if it is recent enough to let them
     /// pass.
     pub fn cached(&self, credential: impl Into<Credential>) -> Option<CallerState> {
-        let (now, credential) = (self.inner.clock.now(), credential.into());
-        let shard = self.shard(credential.user())?;
-        shard.copies.get(&credential).filter(|it| it.is_fresh(now)).map(|it| it.standing)
+        let credential = credential.into();
+        self.inner.states.get(credential.user(), &credential)
     }
 
     /// Loads the current state of a caller; nothing if their account is gone, or
@@ -88,24 +48,17 @@ impl CallerCache {
         &self,
         credential: impl Into<Credential>,
     ) -> Result<Option<CallerState>, Unavailable> {
-        let (at, store, credential) =
-            (self.inner.clock.now(), &self.inner.store, credential.into());
-        let forgotten = self.shard(credential.user()).map(|it| it.forgotten);
-        let standing = match credential {
-            Credential::Session(it) => store.standing(it.user, it.session, at).await?,
-            Credential::ApiKey(key) => store.key_standing(key, at).await?,
+        let (Inner { store, clock, states }, credential) = (&*self.inner, credential.into());
+        let read = states.begin_read(credential.user());
+        let state = match credential {
+            Credential::Session(it) => store.standing(it.user, it.session, clock.now()).await?,
+            Credential::ApiKey(key) => store.key_standing(key, clock.now()).await?,
         };
-        if let Some(mut shard) = self.shard(credential.user()) {
-            match standing {
-                Some(standing) if forgotten == Some(shard.forgotten) => {
-                    shard.keep(credential, CachedState { standing, at }, self.inner.most_in_shard);
-                }
-                // It may have been read before what has changed since.
-                Some(_) => {}
-                None => drop(shard.copies.remove(&credential)),
-            }
+        match state {
+            Some(state) => states.insert(credential.user(), credential, state, read),
+            None => states.remove(credential.user(), &credential),
         }
-        Ok(standing)
+        Ok(state)
     }
 
     /// Returns the state of a caller, from the cache or else from the store.
@@ -121,63 +74,22 @@ impl CallerCache {
         Ok(self.inner.store.find(user).await?.is_none())
     }
 
-    /// A session has ended.
+    /// Invalidates the entry of a session that has ended.
     pub fn forget(&self, claim: SessionRef) {
-        if let Some(mut shard) = self.shard(claim.user) {
-            shard.forgotten += 1;
-            shard.copies.remove(&claim.into());
-        }
+        self.inner.states.invalidate(claim.user, |it| *it == Credential::from(claim));
     }
 
-    /// A user's account has changed, or sessions of theirs have ended.
+    /// Invalidates the entries of a user whose account has changed, or of whom
+    /// sessions have ended.
     pub fn forget_user(&self, user: UserId) {
-        if let Some(mut shard) = self.shard(user) {
-            shard.forgotten += 1;
-            shard.copies.retain(|it, _| it.user() != user);
-        }
+        self.inner.states.invalidate(user, |it| it.user() == user);
     }
 
-    /// Something has changed, and whom it concerns is not known.
+    /// Invalidates every entry: something has changed, and whom it concerns is
+    /// not known.
     pub fn forget_everyone(&self) {
-        for shard in &self.inner.shards {
-            let mut shard = lock(shard);
-            shard.forgotten += 1;
-            shard.copies.clear();
-        }
+        self.inner.states.invalidate_all();
     }
-
-    fn shard(&self, user: UserId) -> Option<MutexGuard<'_, Shard>> {
-        let hash = usize::try_from(self.inner.hasher.hash_one(user) >> 32).unwrap_or_default();
-        let index = hash.checked_rem(self.inner.shards.len())?;
-        self.inner.shards.get(index).map(lock)
-    }
-}
-
-impl Shard {
-    /// Remembers a copy. Old ones leave when there are twice as many as after
-    /// the last sweep; of more than the most, the newest are not remembered.
-    fn keep(&mut self, credential: Credential, copy: CachedState, most: usize) {
-        if self.copies.len() >= self.sweep_at.max(SMALL).min(most) {
-            self.copies.retain(|_, it| it.is_fresh(copy.at));
-            self.sweep_at = self.copies.len() * 2;
-        }
-        if self.copies.len() < most || self.copies.contains_key(&credential) {
-            self.copies.insert(credential, copy);
-        }
-    }
-}
-
-impl CachedState {
-    /// Returns whether an entry is recent. One from the future was read on a
-    /// clock that was set back since.
-    fn is_fresh(&self, now: Timestamp) -> bool {
-        self.at <= now && now <= self.at + FRESH
-    }
-}
-
-/// Nothing panics while it holds the lock, so what a poisoned one guards is whole.
-fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -185,22 +97,22 @@ mod tests {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-    use pia_kernel::SessionId;
+    use pia_kernel::{SessionId, Timestamp};
 
     use super::*;
     use crate::ports::MockAccountStore;
 
-    /// A clock that tests set.
+    /// Clock that tests set.
     #[derive(Default)]
-    struct FakeHasher(AtomicI64);
+    struct SecondsClock(AtomicI64);
 
-    impl Clock for FakeHasher {
+    impl Clock for SecondsClock {
         fn now(&self) -> Timestamp {
             Timestamp::from_micros(self.0.load(Ordering::SeqCst))
         }
     }
 
-    impl FakeHasher {
+    impl SecondsClock {
         fn set(&self, seconds: i64) {
             self.0.store(seconds * 1_000_000, Ordering::SeqCst);
         }
@@ -220,9 +132,9 @@ mod tests {
         store
     }
 
-    fn standings(store: MockAccountStore) -> (CallerCache, Arc<FakeHasher>) {
-        let hands = Arc::new(FakeHasher::default());
-        let clock: Arc<dyn Clock> = Arc::<FakeHasher>::clone(&hands);
+    fn standings(store: MockAccountStore) -> (CallerCache, Arc<SecondsClock>) {
+        let hands = Arc::new(SecondsClock::default());
+        let clock: Arc<dyn Clock> = Arc::<SecondsClock>::clone(&hands);
         (CallerCache::new(Arc::new(store), clock), hands)
     }
 
@@ -322,25 +234,6 @@ mod tests {
         assert!(cached_after(CallerCache::forget).await.is_none());
         assert!(cached_after(|standings, claim| standings.forget_user(claim.user)).await.is_none());
         assert!(cached_after(|standings, _| standings.forget_everyone()).await.is_none());
-    }
-
-    #[tokio::test]
-    async fn no_more_are_remembered_than_fit_and_old_ones_make_room() {
-        let hands = Arc::new(FakeHasher::default());
-        let clock: Arc<dyn Clock> = Arc::<FakeHasher>::clone(&hands);
-        let standings = CallerCache::of_size(Arc::new(all_good()), clock, 1, 100);
-        let kept = || standings.inner.shards.iter().map(|it| lock(it).copies.len()).sum::<usize>();
-        for _ in 0..250 {
-            standings.fresh(claim()).await.unwrap();
-        }
-
-        let full = kept();
-        hands.set(6);
-        let late = claim();
-        standings.fresh(late).await.unwrap();
-
-        assert_eq!((full, kept()), (100, 1));
-        assert!(standings.cached(late).is_some());
     }
 
     #[tokio::test]

@@ -1,90 +1,58 @@
 //! Rules of groups for AI calls, as the assistant needs them, cached for five
 //! seconds.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use pia_assistant::{GroupRules, Mode, Rules};
-use pia_kernel::{Clock, CreditLimits, GroupId, LiveSetting, Timestamp, Unavailable};
+use pia_kernel::{Clock, GroupId, LiveSetting, RecentCache, Unavailable};
 use pia_policy::{GroupSettings, GroupStore};
 use tokio::runtime::Handle;
 
-/// Maximum age of a cached entry.
-const FRESH: Duration = Duration::from_secs(5);
-/// Of more groups than this, old copies are looked for.
-const MANY: usize = 1_000;
+/// Maximum number of cached groups.
+const MAX_CACHED_GROUPS: usize = 64_000;
 
-/// The settings of groups as rules of AI calls.
+/// Settings of groups as rules of AI calls.
 pub(crate) struct RulesOfGroups {
     store: Arc<dyn GroupStore>,
     /// The group of those who do not pay.
     free: LiveSetting<GroupId>,
-    clock: Arc<dyn Clock>,
     runtime: Handle,
     /// Duration for which the store is waited for.
     limit: Duration,
-    copies: Mutex<GroupCaches>,
-}
-
-#[derive(Default)]
-struct GroupCaches {
-    /// Number of times that something was forgotten: a read that began before
-    /// does not count after.
-    forgotten: u64,
-    of: HashMap<GroupId, Copy>,
-}
-
-struct Copy {
-    rules: Arc<GroupRules>,
-    /// Time at which its reading began.
-    at: Timestamp,
+    cache: RecentCache<GroupId, Arc<GroupRules>>,
 }
 
 impl RulesOfGroups {
-    /// Reads on the runtime that this is called on.
+    /// Creates rules that are read on the runtime that this is called on.
     pub(crate) fn new(
         store: Arc<dyn GroupStore>,
         free: LiveSetting<GroupId>,
         clock: Arc<dyn Clock>,
         limit: Duration,
     ) -> Self {
-        Self { store, free, clock, runtime: Handle::current(), limit, copies: Mutex::default() }
+        let cache = RecentCache::new(clock, MAX_CACHED_GROUPS);
+        Self { store, free, runtime: Handle::current(), limit, cache }
     }
 
-    /// The group's settings have changed.
+    /// Invalidates the rules of a group whose settings have changed.
     pub(crate) fn forget(&self, group: GroupId) {
-        let mut copies = self.copies();
-        copies.forgotten += 1;
-        copies.of.remove(&group);
-    }
-
-    fn remembered(&self, group: GroupId) -> Option<Arc<GroupRules>> {
-        let now = self.clock.now();
-        let copies = self.copies();
-        copies.of.get(&group).filter(|it| it.is_fresh(now)).map(|it| Arc::clone(&it.rules))
-    }
-
-    fn copies(&self) -> MutexGuard<'_, GroupCaches> {
-        // Nothing panics while it holds the lock: what a poisoned one guards is
-        // whole.
-        self.copies.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cache.invalidate(group, |it| *it == group);
     }
 }
 
 #[async_trait]
 impl Rules for RulesOfGroups {
     async fn rules_of(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
-        match self.remembered(group) {
+        match self.cache.get(group, &group) {
             Some(rules) => Ok(rules),
             None => self.fresh(group).await,
         }
     }
 
     async fn fresh(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
-        let at = self.clock.now();
-        let forgotten = self.copies().forgotten;
+        let read = self.cache.begin_read(group);
         let free = *self.free.get() == group;
         let store = Arc::clone(&self.store);
         // On the runtime of the database, and to its end: an AI call is dropped
@@ -94,42 +62,30 @@ impl Rules for RulesOfGroups {
         let settings = reading
             .map_err(|err| Unavailable::new("groups", err))?
             .map_err(|err| Unavailable::new("groups", err))??;
-        let is_there = settings.is_some();
+        let exists = settings.is_some();
         let rules = Arc::new(rules(settings.unwrap_or_default(), free));
-        let mut copies = self.copies();
-        if is_there && copies.forgotten == forgotten {
-            if copies.of.len() >= MANY {
-                copies.of.retain(|_, it| it.is_fresh(at));
-            }
-            copies.of.insert(group, Copy { rules: Arc::clone(&rules), at });
+        if exists {
+            self.cache.insert(group, group, Arc::clone(&rules), read);
         }
         Ok(rules)
     }
 }
 
-impl Copy {
-    /// Returns whether an entry is recent. One from the future was read on a
-    /// clock that was set back since.
-    fn is_fresh(&self, now: Timestamp) -> bool {
-        self.at <= now && now <= self.at + FRESH
-    }
-}
-
 fn rules(settings: GroupSettings, free: bool) -> GroupRules {
     let GroupSettings { quotas: _, credits, modes, persona_types, models } = settings;
-    let CreditLimits { hourly, daily, weekly, group_daily, group_weekly, pool } = credits;
     let modes = modes.into_iter();
     GroupRules {
         modes: modes.filter_map(|(mode, entry)| Some((Mode::named(&mode)?, entry))).collect(),
         persona_types,
         models,
-        credits: CreditLimits { hourly, daily, weekly, group_daily, group_weekly, pool },
+        credits,
         free,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use pia_kernel::{CreditLimits, Timestamp};
     use pia_policy::{MODES, MockGroupStore, SettingChange};
     use pia_testkit::ManualClock;
 
@@ -157,7 +113,7 @@ mod tests {
             Arc::new(store),
             LiveSetting::new(free),
             Arc::<ManualClock>::clone(&clock),
-            FRESH,
+            Duration::from_secs(5),
         );
         (rules, clock)
     }
@@ -228,15 +184,7 @@ mod tests {
         assert_eq!(said.modes, modes.into());
         assert_eq!(said.persona_types, [("fast".to_owned(), "small".to_owned())].into());
         assert_eq!(said.models, ["big"]);
-        let limits = CreditLimits {
-            hourly: 1,
-            daily: 2,
-            weekly: 3,
-            group_daily: 4,
-            group_weekly: 5,
-            pool: true,
-        };
-        assert_eq!((said.credits, said.free), (limits, false));
+        assert_eq!((said.credits, said.free), (credits, false));
     }
 
     #[tokio::test]

@@ -1,0 +1,232 @@
+//! Cache of what was read in the last seconds.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::{Clock, Timestamp};
+
+/// Maximum age of an entry.
+const MAX_AGE: Duration = Duration::from_secs(5);
+/// Number of shards: requests look up entries at the same time, and seldom in
+/// the same shard.
+const SHARDS: usize = 64;
+/// Number of entries below which a shard is not worth sweeping.
+const MIN_SWEEP: usize = 64;
+
+/// Cache of values that may be five seconds old.
+///
+/// Entries belong to an owner, which may be their key: all entries of an owner
+/// are in one shard, and an invalidation of any of them keeps a read that began
+/// before it from being cached. An entry from the future was read on a clock
+/// that was set back since, and is not returned.
+pub struct RecentCache<K, V> {
+    clock: Arc<dyn Clock>,
+    hasher: RandomState,
+    shards: Vec<Mutex<Shard<K, V>>>,
+    max_in_shard: usize,
+}
+
+/// Beginning of a read whose result may be cached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheRead {
+    at: Timestamp,
+    invalidations: u64,
+}
+
+struct Shard<K, V> {
+    invalidations: u64,
+    entries: HashMap<K, Entry<V>>,
+    /// Number of entries at which old ones are swept.
+    sweep_at: usize,
+}
+
+struct Entry<V> {
+    value: V,
+    /// Time at which the read began.
+    at: Timestamp,
+}
+
+impl<K: Eq + Hash, V: Clone> RecentCache<K, V> {
+    /// Creates a cache of about `capacity` entries at most.
+    pub fn new(clock: Arc<dyn Clock>, capacity: usize) -> Self {
+        Self::with_shards(clock, SHARDS, capacity)
+    }
+
+    fn with_shards(clock: Arc<dyn Clock>, shards: usize, capacity: usize) -> Self {
+        let max_in_shard = capacity / shards.max(1);
+        let shards = std::iter::repeat_with(Mutex::default).take(shards).collect();
+        Self { clock, hasher: RandomState::new(), shards, max_in_shard }
+    }
+
+    /// Returns the value of a key if it is recent.
+    pub fn get(&self, owner: impl Hash, key: &K) -> Option<V> {
+        let now = self.clock.now();
+        let shard = self.shard(owner)?;
+        shard.entries.get(key).filter(|it| it.is_recent(now)).map(|it| it.value.clone())
+    }
+
+    /// Marks the beginning of a read of something that belongs to `owner`.
+    pub fn begin_read(&self, owner: impl Hash) -> CacheRead {
+        let invalidations = self.shard(owner).map_or(0, |it| it.invalidations);
+        CacheRead { at: self.clock.now(), invalidations }
+    }
+
+    /// Caches what was read, unless something of its shard was invalidated
+    /// since the read began, or the shard is full of recent entries.
+    pub fn insert(&self, owner: impl Hash, key: K, value: V, read: CacheRead) {
+        let Some(mut shard) = self.shard(owner) else { return };
+        if shard.invalidations == read.invalidations {
+            shard.insert(key, Entry { value, at: read.at }, self.max_in_shard);
+        }
+    }
+
+    /// Removes the entry of a key that was not found any more.
+    pub fn remove(&self, owner: impl Hash, key: &K) {
+        if let Some(mut shard) = self.shard(owner) {
+            shard.entries.remove(key);
+        }
+    }
+
+    /// Invalidates the entries of an owner that `is_stale` names.
+    pub fn invalidate(&self, owner: impl Hash, is_stale: impl Fn(&K) -> bool) {
+        if let Some(mut shard) = self.shard(owner) {
+            shard.invalidations += 1;
+            shard.entries.retain(|it, _| !is_stale(it));
+        }
+    }
+
+    /// Invalidates every entry.
+    pub fn invalidate_all(&self) {
+        for shard in &self.shards {
+            let mut shard = lock(shard);
+            shard.invalidations += 1;
+            shard.entries.clear();
+        }
+    }
+
+    fn shard(&self, owner: impl Hash) -> Option<MutexGuard<'_, Shard<K, V>>> {
+        let hash = usize::try_from(self.hasher.hash_one(owner) >> 32).unwrap_or_default();
+        let index = hash.checked_rem(self.shards.len())?;
+        self.shards.get(index).map(lock)
+    }
+}
+
+impl<K: Eq + Hash, V> Shard<K, V> {
+    /// Inserts an entry. Old ones are swept when there are twice as many as
+    /// after the last sweep; in a full shard, new keys are not cached.
+    fn insert(&mut self, key: K, entry: Entry<V>, max: usize) {
+        if self.entries.len() >= self.sweep_at.max(MIN_SWEEP).min(max) {
+            self.entries.retain(|_, it| it.is_recent(entry.at));
+            self.sweep_at = self.entries.len() * 2;
+        }
+        if self.entries.len() < max || self.entries.contains_key(&key) {
+            self.entries.insert(key, entry);
+        }
+    }
+}
+
+impl<K, V> Default for Shard<K, V> {
+    fn default() -> Self {
+        Self { invalidations: 0, entries: HashMap::new(), sweep_at: 0 }
+    }
+}
+
+impl<V> Entry<V> {
+    fn is_recent(&self, now: Timestamp) -> bool {
+        self.at <= now && now <= self.at + MAX_AGE
+    }
+}
+
+/// Locks a shard. Nothing panics while it holds the lock, so what a poisoned
+/// one guards is whole.
+fn lock<K, V>(shard: &Mutex<Shard<K, V>>) -> MutexGuard<'_, Shard<K, V>> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct SecondsClock(AtomicI64);
+
+    impl Clock for SecondsClock {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_micros(self.0.load(Ordering::SeqCst) * 1_000_000)
+        }
+    }
+
+    fn cache(shards: usize, capacity: usize) -> (RecentCache<u32, u32>, Arc<SecondsClock>) {
+        let clock = Arc::new(SecondsClock::default());
+        let shared: Arc<dyn Clock> = Arc::<SecondsClock>::clone(&clock);
+        (RecentCache::with_shards(shared, shards, capacity), clock)
+    }
+
+    fn put(cache: &RecentCache<u32, u32>, key: u32) {
+        cache.insert(key, key, key + 1, cache.begin_read(key));
+    }
+
+    #[test]
+    fn an_entry_is_returned_for_five_seconds_and_not_under_a_clock_set_back() {
+        let (cache, clock) = cache(SHARDS, 1000);
+        clock.0.store(100, Ordering::SeqCst);
+        put(&cache, 1);
+
+        let at = |second| {
+            clock.0.store(second, Ordering::SeqCst);
+            cache.get(1, &1)
+        };
+
+        assert_eq!([99, 100, 105, 106].map(at), [None, Some(2), Some(2), None]);
+    }
+
+    #[test]
+    fn an_invalidation_removes_what_it_names_and_voids_reads_that_began_before() {
+        let (cache, _) = cache(1, 1000);
+        for key in [1, 2] {
+            put(&cache, key);
+        }
+        let read = cache.begin_read(3);
+
+        cache.invalidate(1, |it| *it == 1);
+        cache.insert(3, 3, 4, read);
+
+        assert_eq!([1, 2, 3].map(|it| cache.get(it, &it)), [None, Some(3), None]);
+        let read = cache.begin_read(3);
+        cache.invalidate_all();
+        cache.insert(3, 3, 4, read);
+        assert_eq!([2, 3].map(|it| cache.get(it, &it)), [None, None]);
+    }
+
+    #[test]
+    fn a_full_shard_makes_room_of_old_entries_alone() {
+        let (cache, clock) = cache(1, 100);
+        let len = || cache.shards.iter().map(|it| lock(it).entries.len()).sum::<usize>();
+        for key in 0..250 {
+            put(&cache, key);
+        }
+
+        let full = len();
+        clock.0.store(6, Ordering::SeqCst);
+        put(&cache, 999);
+
+        assert_eq!((full, len()), (100, 1));
+        assert_eq!(cache.get(999, &999), Some(1000));
+    }
+
+    #[test]
+    fn a_removed_entry_is_gone_and_a_read_meanwhile_stays_valid() {
+        let (cache, _) = cache(1, 100);
+        put(&cache, 1);
+        let read = cache.begin_read(2);
+
+        cache.remove(1, &1);
+        cache.insert(2, 2, 3, read);
+
+        assert_eq!([1, 2].map(|it| cache.get(it, &it)), [None, Some(3)]);
+    }
+}
