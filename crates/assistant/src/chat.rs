@@ -7,7 +7,6 @@ use crate::credits::usage::Usage;
 use crate::error::AssistantError;
 use crate::gateway::{AiCaller, FullAnswer, Gateway};
 use crate::guardrail::{marked, unmarked};
-use crate::json::strip_nulls::NullStripper;
 use crate::request::chat_request::{RequestedChoice, parse};
 use crate::request::surface::Surface;
 use crate::routing::target::Mode;
@@ -15,6 +14,7 @@ use crate::stream;
 use crate::stream::answer::ChatStream;
 use crate::stream::normalize::normalize_answer;
 use crate::turn::ToolMode;
+use pia_json::NullStripper;
 
 /// Passes conversations on to a model.
 #[derive(Clone)]

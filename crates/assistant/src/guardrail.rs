@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::gateway::AiCaller;
-use crate::json::Members;
+use pia_json::Members;
 
 /// Says which answers are given under the protection of a guardrail. Callers
 /// are told no more than that.

@@ -7,7 +7,6 @@ mod embeddings;
 mod error;
 mod gateway;
 mod guardrail;
-mod json;
 mod optimize;
 mod personas;
 mod ports;

@@ -1,6 +1,7 @@
 //! Requests of callers: what they ask, and what of it goes to a model.
 
 pub(crate) mod address;
+pub(crate) mod array_elements;
 pub(crate) mod chat_request;
 pub(crate) mod fetched;
 pub(crate) mod messages;

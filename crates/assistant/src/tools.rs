@@ -11,10 +11,11 @@ use serde_json::value::RawValue;
 
 use crate::credits::rates::Micros;
 use crate::error::Violation;
-use crate::json::{ArrayElements, Members};
+use crate::request::array_elements::ArrayElements;
 use crate::request::fetched::address;
 use crate::request::messages::MAX_VIOLATIONS;
 use crate::routing::refusal::Tools;
+use pia_json::Members;
 
 /// Types of tools that callers run themselves. Every other type is run by the
 /// upstream, at the operator's expense.

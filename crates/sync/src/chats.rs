@@ -6,7 +6,6 @@ mod fields;
 mod listing;
 mod messages;
 mod ports;
-mod strip_nulls;
 mod time_text;
 mod upload;
 mod verdict;

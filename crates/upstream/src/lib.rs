@@ -5,7 +5,6 @@
 mod client;
 mod dialect;
 mod event_filter;
-mod json_rope;
 mod limits;
 mod linkup;
 mod max_tokens_param;

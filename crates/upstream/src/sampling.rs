@@ -7,7 +7,7 @@ use bytes::Bytes;
 use memchr::memmem;
 use pia_assistant::{ChatCall, SAMPLING, Target, UpstreamError};
 
-use crate::json_rope::Rope;
+use pia_json::Rope;
 
 /// A member of a request is shorter than this, unless it is its messages.
 const MAX_MEMBER: usize = 64 * 1024;

@@ -9,13 +9,13 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use crate::error::{AssistantError, Violation};
-use crate::json::Key;
-use crate::json::pieces::Pieces;
 use crate::request;
 use crate::request::prompt_body::{ModelHint, UpstreamPrompt, strip_closing_bracket};
 use crate::routing::refusal::Tools;
 use crate::stream::answer::UsageChunks;
 use crate::tools::RequestTools;
+use pia_json::JsonWriter;
+use pia_json::MemberKey;
 
 /// Members that may go upstream after messages and tools, in that order.
 /// Everything else, such as `user`, `store` and `metadata`, stays here.
@@ -112,16 +112,16 @@ fn array(body: &Bytes, value: &RawValue) -> Bytes {
 
 /// Returns the other members to forward, each after its comma.
 fn forwarded_members(body: &Bytes, request: &RequestMembers<'_>, tools: Tools) -> Vec<Bytes> {
-    let mut pieces = Pieces::default();
+    let mut pieces = JsonWriter::default();
     for key in FORWARDED_KEYS {
         if let Some(value) = request.get(key)
             && (tools == Tools::Sent || !TOOL_KEYS.contains(&key))
         {
             pieces.text(&format!(",\"{key}\":"));
-            pieces.part(body, value.get());
+            pieces.bytes(&body.slice_ref(value.get().as_bytes()));
         }
     }
-    pieces.finish()
+    pieces.into_pieces()
 }
 
 /// Tells broken JSON from JSON that is no object, and repeats none of it.
@@ -167,7 +167,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for RequestMembers<'a> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut surface = RequestMembers(Vec::new());
-                while let Some(Key(key)) = map.next_key()? {
+                while let Some(MemberKey(key)) = map.next_key()? {
                     let known = keys().find(|it| *it == key);
                     match known {
                         Some(known) => surface.set(known, map.next_value()?),

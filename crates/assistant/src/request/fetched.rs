@@ -6,8 +6,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::json::Key;
 use crate::request::address::is_address;
+use pia_json::MemberKey;
 
 /// Maximum depth of the search in a part; anything deeper counts as an address.
 const MAX_DEPTH: u8 = 8;
@@ -88,7 +88,9 @@ impl<'de> Visitor<'de> for AddressVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut found = None;
-        while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+        while let Some((MemberKey(key), value)) =
+            map.next_entry::<MemberKey<'de>, &'de RawValue>()?
+        {
             if found.is_none() {
                 found = in_member(&key, value, self.depth);
             }

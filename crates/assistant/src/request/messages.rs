@@ -8,9 +8,10 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use serde_json::value::RawValue;
 
 use crate::error::Violation;
-use crate::json::{ArrayElements, Key};
+use crate::request::array_elements::ArrayElements;
 use crate::request::fetched::address;
 use crate::request::sample::Text;
+use pia_json::MemberKey;
 
 /// A request that is wrong everywhere is told so this often.
 pub(crate) const MAX_VIOLATIONS: usize = 20;
@@ -100,7 +101,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let (mut message, mut seen) = (Message::default(), [false; 3]);
-                while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+                while let Some((MemberKey(key), value)) =
+                    map.next_entry::<MemberKey<'de>, &'de RawValue>()?
+                {
                     let (at, member) = match key.as_ref() {
                         "role" => (0, &mut message.role),
                         "content" => (1, &mut message.content),
@@ -263,7 +266,9 @@ impl<'de> Visitor<'de> for PartVisitor<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let Self(content, at) = self;
-        while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+        while let Some((MemberKey(key), value)) =
+            map.next_entry::<MemberKey<'de>, &'de RawValue>()?
+        {
             if content.address.is_none() {
                 content.address = address(&key, value).map(|place| (at, place));
             }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::{Members, quoted};
+use pia_json::{Members, quoted};
 
 #[derive(Deserialize)]
 struct ContentPart<'a> {

@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 
-use crate::json::pieces::Pieces;
 use crate::ports::OutputCap;
 use crate::request::sample::Text;
 use crate::routing::refusal::Tools;
 use crate::routing::target::ReasoningEffort;
 use crate::tools::HostedTool;
+use pia_json::JsonWriter;
 
 /// Validated part of a model request that comes from the caller. It can be sent
 /// more than once, and more can be added: nothing large is copied for that.
@@ -84,19 +84,19 @@ impl UpstreamPrompt {
 
     /// The request as an object that is still open.
     pub(crate) fn body(&self, added: &AddedMessages) -> Vec<Bytes> {
-        let mut pieces = Pieces::default();
+        let mut pieces = JsonWriter::default();
         pieces.text("{\"messages\":");
-        pieces.slice(&self.messages);
+        pieces.bytes(&self.messages);
         for message in &added.messages {
             pieces.text(",");
-            pieces.slice(message);
+            pieces.bytes(message);
         }
         pieces.text("]");
         let mut before = match &self.tool_list {
             None => ",\"tools\":[",
             Some(list) => {
                 pieces.text(",\"tools\":");
-                pieces.slice(list);
+                pieces.bytes(list);
                 ","
             }
         };
@@ -109,9 +109,9 @@ impl UpstreamPrompt {
             pieces.text("]");
         }
         for piece in &self.rest {
-            pieces.slice(piece);
+            pieces.bytes(piece);
         }
-        pieces.finish()
+        pieces.into_pieces()
     }
 }
 

@@ -18,7 +18,6 @@ use crate::credits::usage::Usage;
 use crate::error::AssistantError;
 use crate::gateway::{Gateway, cost};
 use crate::guardrail;
-use crate::json::strip_nulls::NullStripper;
 use crate::ports::{Frame, Frames, Timer, TimerFuture, UpstreamError};
 use crate::request::surface::Surface;
 use crate::routing::refusal::{Tools, explain_failure, explain_stream_error};
@@ -30,6 +29,7 @@ use crate::stream::start::StartedStream;
 use crate::stream::state::StreamState;
 use crate::tools::calls::{CallerPart, ToolCallCollector};
 use crate::turn::Turn;
+use pia_json::NullStripper;
 
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 

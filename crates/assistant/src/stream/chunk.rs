@@ -2,7 +2,7 @@
 
 use crate::credits;
 use crate::credits::usage::Usage;
-use crate::json::{Members, quoted};
+use pia_json::{Members, quoted};
 
 /// Treatment of an event.
 #[derive(Debug, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 
 use crate::credits;
 use crate::credits::usage::Usage;
-use crate::json::Members;
 use crate::stream::chunk::usage_json;
 use crate::tools::calls::{Call, name_all};
+use pia_json::Members;
 
 /// An answer that has a message.
 #[derive(Debug, PartialEq, Eq)]

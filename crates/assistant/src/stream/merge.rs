@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use memchr::memmem;
 
-use crate::json::Members;
 use crate::stream::chunk::ChunkHead;
 use crate::stream::sse::framed;
+use pia_json::Members;
 
 /// The choices whose role was told, by their index.
 ///

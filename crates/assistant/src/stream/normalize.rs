@@ -5,8 +5,8 @@ use memchr::memmem;
 use serde_json::{Map, Value};
 
 use crate::credits;
-use crate::json::Members;
 use crate::stream::chunk::usage_json;
+use pia_json::Members;
 
 type Object = Map<String, Value>;
 

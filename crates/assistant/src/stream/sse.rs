@@ -4,8 +4,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use crate::credits::BudgetRefusal;
 use crate::error::AssistantError;
-use crate::json::quoted;
 use crate::request::surface::Surface;
+use pia_json::quoted;
 
 /// Last event of every stream.
 pub(crate) const DONE: &str = "data: [DONE]\n\n";

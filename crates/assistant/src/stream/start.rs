@@ -7,11 +7,11 @@ use memchr::memmem;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::json::Members;
 use crate::ports::{Frame, Frames, UpstreamError};
 use crate::routing::refusal::{Tools, is_caller_error};
 use crate::stream;
 use crate::stream::chunk::{self, EventAction, ParsedEvent};
+use pia_json::Members;
 
 /// Error names that are the fault of one key.
 const KEY_ERROR_CODES: [&str; 5] =

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
+use pia_json::{NullStripper, quoted};
 use pia_kernel::Timestamp;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::fields::{Fields, too_deep};
 use super::messages::{self, MessageError, has_lone_surrogate};
-use super::strip_nulls::strip_nulls;
 use super::time_text::TimeText;
 use super::{ChatId, blob};
 
@@ -185,24 +185,25 @@ impl<'a> ParsedFields<'a> {
     fn write(&self, fields: &Fields<'a>, text: &mut Vec<u8>) {
         let mut add = |key: &str, value: &str| {
             text.push(if text.is_empty() { b'{' } else { b',' });
-            text.extend_from_slice(json_string(key).as_bytes());
+            text.extend_from_slice(quoted(key).as_bytes());
             text.push(b':');
             text.extend_from_slice(value.as_bytes());
         };
-        add("id", &json_string(&self.id.to_string()));
+        add("id", &quoted(&self.id.to_string()));
         if fields.get("schemaVersion").is_none() {
             add("schemaVersion", "1");
         }
+        let nulls = NullStripper::default();
         let written = ["id", "createdAt", "updatedAt", "lastAccessedAt"];
-        add("updatedAt", &json_string(&self.updated.text));
+        add("updatedAt", &quoted(&self.updated.text));
         // Clients rely on it before they forget a chat of their own accord.
-        add("lastAccessedAt", &json_string(&self.accessed.as_ref().unwrap_or(&self.updated).text));
+        add("lastAccessedAt", &quoted(&self.accessed.as_ref().unwrap_or(&self.updated).text));
         for (key, value) in fields.iter().filter(|(key, _)| !written.contains(key)) {
             if !self.encrypted || PLAINTEXT_FIELDS.contains(&key) {
                 // What nobody here knows is given back to the letter.
                 let known = key == "messages";
-                let told = if known { strip_nulls(value.get()) } else { value.get().into() };
-                add(key, &told);
+                let json = Cow::Borrowed(value.get());
+                add(key, &if known { nulls.strip_text(value.get()) } else { json });
             }
         }
         if self.encrypted || fields.get("messages").is_none() {
@@ -266,11 +267,6 @@ fn time<'a>(fields: &Fields<'a>, key: &'static str) -> Result<Option<TimeText<'a
     let Some(text) = text(fields, key)? else { return Ok(None) };
     let read = TimeText::parse(text);
     read.map(Some).ok_or_else(|| wrong(key, &format!("`{key}` must be an ISO 8601 time.")))
-}
-
-/// A text as JSON.
-pub(super) fn json_string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 fn required(field: &'static str) -> ChatViolation {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use pia_assistant::{CapName, OutputCap, ReasoningEffort};
 
-use crate::json_rope::quoted;
+use pia_json::quoted;
 
 /// More members of an object that is still open.
 #[derive(Debug, Default)]

@@ -64,7 +64,7 @@ fn values_are_stored_as_they_were_written() {
     for part in [
         r#""n":1.0,"big":123456789012345678901234567890"#,
         r#""e":1e2,"null":null,"text":"\u00e9\/","twice":1,"twice":2"#,
-        &format!(r#"[{{"id":"{ID}","tokens":7,"unknown":[null,1.50]}}]"#),
+        &format!(r#"[ {{"id":"{ID}","tokens":7,"unknown":[null,1.50]}} ]"#),
         &format!(r#""updatedAt":"{AT}""#),
     ] {
         assert!(text(&chat).contains(part), "{part} in {}", text(&chat));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::thinking::{Thinking, longest};
 use super::turns::Conversation;
 use crate::dialect::reply::unreadable;
-use crate::json_rope::{Members, Rope, Writer};
+use pia_json::{JsonWriter, Rope, RopeMembers};
 
 /// Declaration of the web search, with its limit per answer.
 const WEB_SEARCH: &str = r#"{"type":"web_search_20250305","name":"web_search","max_uses":5}"#;
@@ -33,7 +33,7 @@ pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, Upstrea
         // Who must call a tool cannot think about it.
         thinking = Thinking::Unsaid;
     }
-    let mut request = Writer::default();
+    let mut request = JsonWriter::default();
     request.text(r#"{"model":"#).quoted(&target.model);
     request.text(&format!(r#","max_tokens":{max_tokens}"#));
     if !conversation.system.is_empty() {
@@ -57,7 +57,7 @@ enum ToolChoice {
 }
 
 impl ToolChoice {
-    fn from_members(members: &Members) -> Self {
+    fn from_members(members: &RopeMembers) -> Self {
         let Some(choice) = members.get("tool_choice") else { return Self::Unsaid };
         match choice.string().as_deref() {
             Some("required" | "any") => Self::Any,
@@ -90,15 +90,15 @@ impl ToolChoice {
 }
 
 fn tools(
-    members: &Members,
+    members: &RopeMembers,
     conversation: &Conversation,
     mut choice: ToolChoice,
     web_search: bool,
-    request: &mut Writer,
+    request: &mut JsonWriter,
 ) {
     let given = members.get("tools").and_then(Rope::elements).unwrap_or_default();
     let functions = given.iter().filter_map(|it| it.members()?.get("function")?.members());
-    let functions: Vec<Members> = functions.collect();
+    let functions: Vec<RopeMembers> = functions.collect();
     let mut tools: Vec<Rope> = functions.iter().filter_map(tool).collect();
     let named = |name: &str| functions.iter().any(|it| it.string("name").as_deref() == Some(name));
     if web_search && !named("web_search") {
@@ -118,8 +118,8 @@ fn tools(
     }
 }
 
-fn tool(function: &Members) -> Option<Rope> {
-    let mut tool = Writer::default();
+fn tool(function: &RopeMembers) -> Option<Rope> {
+    let mut tool = JsonWriter::default();
     tool.text(r#"{"name":"#).rope(function.get("name")?);
     if let Some(description) = function.get("description") {
         tool.text(r#","description":"#).rope(description);
@@ -133,13 +133,13 @@ fn tool(function: &Members) -> Option<Rope> {
 }
 
 fn past(name: &str) -> Rope {
-    let mut tool = Writer::default();
+    let mut tool = JsonWriter::default();
     tool.text(r#"{"name":"#).quoted(name);
     tool.text(r#","input_schema":{"type":"object"}}"#).finish()
 }
 
 /// Adds the caller's other parameters of the answer.
-fn write_parameters(members: &Members, thinking: Thinking, request: &mut Writer) {
+fn write_parameters(members: &RopeMembers, thinking: Thinking, request: &mut JsonWriter) {
     if thinking == Thinking::Unsaid {
         // Newer models take but one of the two.
         if let Some(temperature) = members.get("temperature").and_then(Rope::parse::<f64>) {
@@ -179,6 +179,6 @@ fn write_parameters(members: &Members, thinking: Thinking, request: &mut Writer)
 }
 
 /// The schema that the answer is to keep to.
-fn schema(members: &Members) -> Option<Value> {
+fn schema(members: &RopeMembers) -> Option<Value> {
     members.get("response_format")?.members()?.get("json_schema")?.members()?.get("schema")?.parse()
 }

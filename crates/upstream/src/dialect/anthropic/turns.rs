@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use pia_assistant::UpstreamError;
 
 use crate::dialect::reply::unreadable;
-use crate::json_rope::{Members, Rope, Writer};
+use pia_json::{JsonWriter, Rope, RopeMembers};
 
 /// Longer texts are not blank.
 const MAX_BLANK_CHARS: usize = 256;
@@ -48,7 +48,7 @@ impl Conversation {
     }
 
     /// The turns as JSON.
-    pub(super) fn write(&self, into: &mut Writer) {
+    pub(super) fn write(&self, into: &mut JsonWriter) {
         into.text("[");
         for (nth, turn) in self.turns.iter().enumerate() {
             let role = match turn.role {
@@ -61,7 +61,7 @@ impl Conversation {
         into.text("]");
     }
 
-    fn add(&mut self, message: &Members) {
+    fn add(&mut self, message: &RopeMembers) {
         let content = message.get("content");
         match message.string("role").as_deref() {
             Some("system" | "developer") => self.system.extend(texts(content)),
@@ -114,7 +114,7 @@ impl Conversation {
         let arguments = function.string("arguments").unwrap_or_default();
         let is_object =
             serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&arguments);
-        let mut block = Writer::default();
+        let mut block = JsonWriter::default();
         block.text(r#"{"type":"tool_use","id":"#).quoted(&id(&call, "id"));
         block.text(r#","name":"#).quoted(&name).text(r#","input":"#);
         block.text(if is_object.is_ok() { &arguments } else { "{}" }).text("}");
@@ -123,8 +123,8 @@ impl Conversation {
     }
 }
 
-fn tool_result(message: &Members) -> Rope {
-    let mut block = Writer::default();
+fn tool_result(message: &RopeMembers) -> Rope {
+    let mut block = JsonWriter::default();
     block.text(r#"{"type":"tool_result","tool_use_id":"#).quoted(&id(message, "tool_call_id"));
     let blocks = blocks(message.get("content"));
     if !blocks.is_empty() {
@@ -135,7 +135,7 @@ fn tool_result(message: &Members) -> Rope {
 
 /// The id of a call, of which not all signs are taken: a conversation may have
 /// begun with another model.
-fn id(members: &Members, key: &str) -> String {
+fn id(members: &RopeMembers, key: &str) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-');
     let id = members.string(key).unwrap_or_default();
     let id: String = id.chars().map(|it| if plain(it) { it } else { '_' }).collect();
@@ -160,13 +160,13 @@ fn texts(content: Option<&Rope>) -> Vec<Rope> {
     members.filter_map(|it| it.get("text").filter(|it| !is_blank(it)).map(text)).collect()
 }
 
-fn block(part: &Members) -> Option<Rope> {
+fn block(part: &RopeMembers) -> Option<Rope> {
     if let Some(words) = part.get("text") {
         return Some(words).filter(|it| it.is_string() && !is_blank(it)).map(text);
     }
     let image = part.get("image_url")?;
     let url = if image.is_string() { image.clone() } else { image.members()?.get("url")?.clone() };
-    let mut block = Writer::default();
+    let mut block = JsonWriter::default();
     block.text(r#"{"type":"image","source":"#);
     match data(&url) {
         Some((media_type, data)) => {
@@ -181,7 +181,7 @@ fn block(part: &Members) -> Option<Rope> {
 }
 
 fn text(words: &Rope) -> Rope {
-    Writer::default().text(r#"{"type":"text","text":"#).rope(words).text("}").finish()
+    JsonWriter::default().text(r#"{"type":"text","text":"#).rope(words).text("}").finish()
 }
 
 fn is_blank(words: &Rope) -> bool {
@@ -193,7 +193,7 @@ fn is_blank(words: &Rope) -> bool {
 fn data(url: &Rope) -> Option<(String, Rope)> {
     let beginning = url.slice(0..MAX_PREFIX_CHARS).flat();
     let comma = beginning.iter().position(|it| *it == b',')?;
-    let prefix = Writer::default().rope(&url.slice(0..comma)).text("\"").finish().string()?;
+    let prefix = JsonWriter::default().rope(&url.slice(0..comma)).text("\"").finish().string()?;
     let media_type = prefix.strip_prefix("data:")?.strip_suffix(";base64")?;
     let media_type = media_type.split(';').next().unwrap_or_default().to_ascii_lowercase();
     // A name that many use, and no one has registered.

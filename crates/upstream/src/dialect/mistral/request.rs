@@ -9,7 +9,7 @@ use super::WEB_SEARCH;
 use crate::dialect::SearchMode;
 use crate::dialect::ending::BodySuffix;
 use crate::dialect::reply::unreadable;
-use crate::json_rope::{Members, Rope, Writer, quoted};
+use pia_json::{JsonWriter, Rope, RopeMembers, quoted};
 
 /// Parameters with the same name, apart from those that are checked more
 /// closely.
@@ -36,7 +36,7 @@ pub(super) fn body(
     let members = Rope::from(call.body).members().ok_or_else(unreadable)?;
     let messages = members.get("messages").and_then(Rope::elements).ok_or_else(unreadable)?;
     let messages: Vec<Rope> = messages.iter().map(message).collect();
-    let mut request = Writer::default();
+    let mut request = JsonWriter::default();
     request.text(r#"{"messages":["#).list(&messages).text("]");
     for (key, value) in members.iter() {
         if KNOWN.contains(&key) || (MODEL_PARAMETERS.contains(&key) && target.agent.is_none()) {
@@ -59,7 +59,7 @@ pub(super) fn body(
 
 /// Writes the tools. One of the caller's that is called as Mistral's own goes
 /// before that.
-fn tools(members: &Members, wanted: SearchMode, request: &mut Writer) -> SearchMode {
+fn tools(members: &RopeMembers, wanted: SearchMode, request: &mut JsonWriter) -> SearchMode {
     let mut tools = members.get("tools").and_then(Rope::elements).unwrap_or_default();
     let own = tools.len();
     let taken = tools.iter().any(|it| name_of(it).as_deref() == Some(WEB_SEARCH));
@@ -94,7 +94,7 @@ fn message(message: &Rope) -> Rope {
     if !developer && !foreign && answers.is_none() {
         return message.clone();
     }
-    let mut written = Writer::default();
+    let mut written = JsonWriter::default();
     let mut before = "{";
     for (key, value) in members.iter() {
         written.text(before).quoted(key).text(":");
@@ -114,7 +114,7 @@ fn message(message: &Rope) -> Rope {
 
 fn tool_call(call: &Rope) -> Rope {
     let Some(members) = call.members() else { return call.clone() };
-    let mut written = Writer::default();
+    let mut written = JsonWriter::default();
     let mut before = "{";
     for (key, value) in members.iter() {
         written.text(before).quoted(key).text(":");

@@ -1,15 +1,19 @@
-//! Leaving out what an upstream says nothing of: on our wire an absent value is
-//! an absent key, never a null, and most upstreams send several in every chunk.
+//! Removal of members that are null.
 
-use bytes::{Bytes, BytesMut};
+use std::borrow::Cow;
+
+use bytes::Bytes;
 use memchr::memchr2;
 use memchr::memmem::Finder;
 
-/// Takes the members whose value is null out of JSON, or out of several lines
-/// of it with other text between; all else stays byte for byte. Text without a
-/// null is not copied.
+/// Remover of object members whose value is null, at any depth: on our wire an
+/// absent value is an absent key.
+///
+/// It takes JSON, or several lines of JSON with other text between. All else
+/// stays byte for byte, a null in an array too. Text without a null is not
+/// copied.
 #[derive(Debug, Clone)]
-pub(crate) struct NullStripper(Finder<'static>);
+pub struct NullStripper(Finder<'static>);
 
 impl Default for NullStripper {
     fn default() -> Self {
@@ -18,22 +22,35 @@ impl Default for NullStripper {
 }
 
 impl NullStripper {
-    pub(crate) fn strip(&self, text: Bytes) -> Bytes {
-        if self.0.find(&text).is_none() {
-            return text;
+    /// Returns the bytes without such members.
+    pub fn strip(&self, json: Bytes) -> Bytes {
+        match self.stripped(&json) {
+            Some(rest) => Bytes::from(rest),
+            None => json,
         }
-        let mut rest = RemainingBytes { text: &text, at: 0 };
-        let mut kept = BytesMut::with_capacity(text.len());
+    }
+
+    /// Returns the text without such members.
+    pub fn strip_text<'a>(&self, json: &'a str) -> Cow<'a, str> {
+        // Between quotes and delimiters, so it is UTF-8 still.
+        let rest = self.stripped(json.as_bytes()).and_then(|it| String::from_utf8(it).ok());
+        rest.map_or(Cow::Borrowed(json), Cow::Owned)
+    }
+
+    fn stripped(&self, json: &[u8]) -> Option<Vec<u8>> {
+        self.0.find(json)?;
+        let mut rest = RemainingBytes { text: json, at: 0 };
+        let mut output = Vec::with_capacity(json.len());
         while let Some((before, string)) = rest.string() {
-            kept.extend_from_slice(before);
+            output.extend_from_slice(before);
             match rest.null_member() {
-                None => kept.extend_from_slice(string),
+                None => output.extend_from_slice(string),
                 Some(End::Comma) => {}
-                Some(End::Brace) => remove_trailing_comma(&mut kept),
+                Some(End::Brace) => remove_trailing_comma(&mut output),
             }
         }
-        kept.extend_from_slice(rest.all());
-        kept.freeze()
+        output.extend_from_slice(rest.all());
+        Some(output)
     }
 }
 
@@ -89,10 +106,11 @@ impl<'a> RemainingBytes<'a> {
 }
 
 /// The last member is gone, so the comma before it goes too.
-fn remove_trailing_comma(kept: &mut BytesMut) {
-    let trimmed = kept.trim_ascii_end();
+fn remove_trailing_comma(output: &mut Vec<u8>) {
+    let trimmed = output.trim_ascii_end();
     if let Some(before) = trimmed.strip_suffix(b",") {
-        kept.truncate(before.len());
+        let len = before.len();
+        output.truncate(len);
     }
 }
 
@@ -119,6 +137,19 @@ mod tests {
         ] {
             assert_eq!(left_out(given), left, "{given}");
         }
+    }
+
+    #[test]
+    fn a_text_without_nulls_is_not_copied() {
+        let stripper = NullStripper::default();
+        let text = r#"{ "a" : [ 1.50 ] }"#;
+
+        assert!(matches!(stripper.strip_text(text), Cow::Borrowed(same) if same == text));
+        let text = r#"[{"a":null,"b":1.0,"c":{"d":null,"e":[null,12345678901234567890]}},"null"]"#;
+        assert_eq!(
+            stripper.strip_text(text),
+            r#"[{"b":1.0,"c":{"e":[null,12345678901234567890]}},"null"]"#
+        );
     }
 
     #[test]

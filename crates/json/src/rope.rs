@@ -6,12 +6,9 @@ use bytes::{Bytes, BytesMut};
 use memchr::memchr2;
 use serde::de::DeserializeOwned;
 
-/// Shorter parts are cheaper copied than sent as a piece of their own.
-const WORTH_SLICING: usize = 1024;
-
-/// Bytes in pieces that follow one another.
+/// JSON in pieces that follow one another.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Rope(Vec<Bytes>);
+pub struct Rope(pub(crate) Vec<Bytes>);
 
 impl From<Vec<Bytes>> for Rope {
     fn from(pieces: Vec<Bytes>) -> Self {
@@ -26,12 +23,19 @@ impl From<&str> for Rope {
 }
 
 impl Rope {
-    pub(crate) fn len(&self) -> usize {
+    /// Returns the length in bytes.
+    pub fn len(&self) -> usize {
         self.0.iter().map(Bytes::len).sum()
     }
 
-    /// A part; what is beyond the end is left out.
-    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
+    /// Returns whether it has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns a part; what is beyond the end is left out.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> Self {
         let mut base = 0;
         let mut parts = Vec::new();
         for piece in &self.0 {
@@ -45,13 +49,13 @@ impl Rope {
         Self(parts)
     }
 
-    /// Its pieces.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = Bytes> {
+    /// Returns the pieces.
+    pub fn pieces(&self) -> impl Iterator<Item = Bytes> {
         self.0.iter().cloned()
     }
 
-    /// All of it in one piece.
-    pub(crate) fn flat(&self) -> Bytes {
+    /// Returns all of it in one piece, copied if there are several.
+    pub fn flat(&self) -> Bytes {
         match self.0.as_slice() {
             [one] => one.clone(),
             pieces => {
@@ -64,29 +68,29 @@ impl Rope {
         }
     }
 
-    /// The value that this JSON stands for, if it stands for such a one.
-    pub(crate) fn parse<T: DeserializeOwned>(&self) -> Option<T> {
+    /// Parses the value, if it is of this type.
+    pub fn parse<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.flat()).ok()
     }
 
-    /// The text of a JSON string.
-    pub(crate) fn string(&self) -> Option<String> {
+    /// Returns the text of a JSON string.
+    pub fn string(&self) -> Option<String> {
         self.is_string().then(|| self.parse()).flatten()
     }
 
     /// Returns whether this JSON is a string.
-    pub(crate) fn is_string(&self) -> bool {
+    pub fn is_string(&self) -> bool {
         self.first() == Some(b'"')
     }
 
     /// Returns whether this JSON is an array.
-    pub(crate) fn is_array(&self) -> bool {
+    pub fn is_array(&self) -> bool {
         self.first() == Some(b'[')
     }
 
-    /// The members of a JSON object: their keys, and their values as JSON.
-    /// Nulls are left out. An object that is still open counts as one.
-    pub(crate) fn members(&self) -> Option<Members> {
+    /// Returns the members of a JSON object: their keys, and their values as
+    /// JSON. Nulls are left out. An object that is still open counts as one.
+    pub fn members(&self) -> Option<RopeMembers> {
         let mut members = Vec::new();
         for part in self.parts(b'{')? {
             let JsonPart { start, colon: Some(colon), end } = part else {
@@ -99,14 +103,14 @@ impl Rope {
                 members.push((key, value));
             }
         }
-        Some(Members(members))
+        Some(RopeMembers(members))
     }
 
-    /// The elements of a JSON array.
-    pub(crate) fn elements(&self) -> Option<Vec<Self>> {
+    /// Returns the elements of a JSON array.
+    pub fn elements(&self) -> Option<Vec<Self>> {
         let parts = self.parts(b'[')?;
         let elements = parts.into_iter().map(|it| self.slice(it.start..it.end).trimmed());
-        Some(elements.filter(|it| it.len() > 0).collect())
+        Some(elements.filter(|it| !it.is_empty()).collect())
     }
 
     fn first(&self) -> Option<u8> {
@@ -141,23 +145,23 @@ impl Rope {
     }
 }
 
-/// The members of an object.
+/// Members of an object, their values in pieces.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Members(Vec<(String, Rope)>);
+pub struct RopeMembers(Vec<(String, Rope)>);
 
-impl Members {
-    /// The last value of a key, as most readers see it.
-    pub(crate) fn get(&self, key: &str) -> Option<&Rope> {
+impl RopeMembers {
+    /// Returns the last value of a key, as most readers see it.
+    pub fn get(&self, key: &str) -> Option<&Rope> {
         self.0.iter().rev().find(|(it, _)| it == key).map(|(_, value)| value)
     }
 
-    /// The text of a key, if it is one.
-    pub(crate) fn string(&self, key: &str) -> Option<String> {
+    /// Returns the value of a key, if it is a string.
+    pub fn string(&self, key: &str) -> Option<String> {
         self.get(key)?.string()
     }
 
-    /// Each key and its value.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Rope)> {
+    /// Returns each key and its value.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Rope)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 }
@@ -193,7 +197,7 @@ impl Scan {
         }
     }
 
-    /// Reads on in a string, and tells how far.
+    /// Reads on in a string, and returns how far.
     fn string(&mut self, rest: &[u8]) -> usize {
         if std::mem::take(&mut self.escaped) {
             return 1;
@@ -235,72 +239,10 @@ impl Scan {
     }
 }
 
-/// Puts JSON together; what is large goes in as it is.
-#[derive(Debug, Default)]
-pub(crate) struct Writer {
-    closed: Vec<Bytes>,
-    open: String,
-}
-
-impl Writer {
-    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
-        self.open.push_str(text);
-        self
-    }
-
-    /// A text as a JSON string.
-    pub(crate) fn quoted(&mut self, text: &str) -> &mut Self {
-        self.text(&quoted(text))
-    }
-
-    pub(crate) fn rope(&mut self, rope: &Rope) -> &mut Self {
-        for piece in &rope.0 {
-            match std::str::from_utf8(piece) {
-                Ok(text) if piece.len() < WORTH_SLICING => self.open.push_str(text),
-                _ => {
-                    self.close();
-                    self.closed.push(piece.clone());
-                }
-            }
-        }
-        self
-    }
-
-    /// The parts with commas between.
-    pub(crate) fn list<'a>(&mut self, parts: impl IntoIterator<Item = &'a Rope>) -> &mut Self {
-        for (nth, part) in parts.into_iter().enumerate() {
-            if nth > 0 {
-                self.text(",");
-            }
-            self.rope(part);
-        }
-        self
-    }
-
-    pub(crate) fn finish(&mut self) -> Rope {
-        self.close();
-        Rope(std::mem::take(&mut self.closed))
-    }
-
-    pub(crate) fn into_pieces(mut self) -> Vec<Bytes> {
-        self.finish().0
-    }
-
-    fn close(&mut self) {
-        if !self.open.is_empty() {
-            self.closed.push(Bytes::from(std::mem::take(&mut self.open)));
-        }
-    }
-}
-
-/// A text as JSON.
-pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::JsonWriter;
 
     /// Returns the text cut at every place.
     fn cuts(text: &'static str) -> impl Iterator<Item = Rope> {
@@ -319,13 +261,13 @@ mod tests {
         for rope in cuts(r#" { "a" : [1,{"x":"]"}], "b\"":"q:\\\",", "n": null ,"c":{"d":2} } "#) {
             let members = rope.members().unwrap();
 
-            let told: Vec<_> = members.iter().map(|(key, it)| (key, to_text(it))).collect();
+            let found: Vec<_> = members.iter().map(|(key, it)| (key, to_text(it))).collect();
             let expected = [
                 ("a", r#"[1,{"x":"]"}]"#.to_owned()),
                 ("b\"", r#""q:\\\",""#.to_owned()),
                 ("c", r#"{"d":2}"#.to_owned()),
             ];
-            assert_eq!(told, expected);
+            assert_eq!(found, expected);
         }
     }
 
@@ -342,9 +284,9 @@ mod tests {
     #[test]
     fn elements_are_found_wherever_the_pieces_were_cut() {
         for rope in cuts(r#"["a,b", {"c":[1,2]} ,[] ]"#) {
-            let told: Vec<_> = rope.elements().unwrap().iter().map(to_text).collect();
+            let found: Vec<_> = rope.elements().unwrap().iter().map(to_text).collect();
 
-            assert_eq!(told, [r#""a,b""#, r#"{"c":[1,2]}"#, "[]"]);
+            assert_eq!(found, [r#""a,b""#, r#"{"c":[1,2]}"#, "[]"]);
         }
         assert!(Rope::from("[ ]").elements().unwrap().is_empty());
         assert!(Rope::from("{}").members().unwrap().iter().next().is_none());
@@ -365,7 +307,7 @@ mod tests {
         let rope = Rope::from(vec![bytes.clone()]);
 
         let value = rope.members().unwrap().get("a").unwrap().clone();
-        let mut writer = Writer::default();
+        let mut writer = JsonWriter::default();
         let pieces = {
             writer.text("[").rope(&value).text("]");
             writer.into_pieces()

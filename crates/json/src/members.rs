@@ -1,0 +1,110 @@
+//! JSON objects of which only the surface is read.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::quoted;
+
+/// Members of an object in their order, their values unread JSON.
+#[derive(Debug, Clone)]
+pub struct Members<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
+
+impl Members<'_> {
+    /// Returns the value of a key: the last one, as most readers see it. Null
+    /// counts as absent.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        let (_, value) = self.0.iter().rev().find(|(it, _)| it == key)?;
+        (value != "null").then_some(value)
+    }
+
+    /// Returns each key and its JSON.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (key.as_ref(), value.as_ref()))
+    }
+
+    /// Removes a key.
+    pub fn remove(&mut self, key: &str) {
+        self.0.retain(|(it, _)| it != key);
+    }
+
+    /// Sets the value of a key; it becomes the last one.
+    pub fn set(&mut self, key: &'static str, json: String) {
+        self.remove(key);
+        self.0.push((Cow::Borrowed(key), Cow::Owned(json)));
+    }
+
+    /// Returns the object with only these of its keys.
+    #[must_use]
+    pub fn only(&self, keys: &[&str]) -> Self {
+        Self(self.0.iter().filter(|(it, _)| keys.contains(&it.as_ref())).cloned().collect())
+    }
+
+    /// Returns the object as JSON, values as they came.
+    pub fn to_json(&self) -> String {
+        let members: Vec<String> =
+            self.0.iter().map(|(key, value)| format!("{}:{value}", quoted(key))).collect();
+        format!("{{{}}}", members.join(","))
+    }
+}
+
+/// Key of an object, copied only if it is written with escapes.
+#[derive(serde::Deserialize)]
+pub struct MemberKey<'a>(#[serde(borrow)] pub Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some((MemberKey(key), value)) =
+                    map.next_entry::<MemberKey<'de>, &'de RawValue>()?
+                {
+                    members.push((key, Cow::Borrowed(value.get())));
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_touched_is_written_as_it_came() {
+        let json = r#"{"a\u0062":[1.50, {"x" : null}],"c\"":"\u00e4"}"#;
+        let members: Members<'_> = serde_json::from_str(json).unwrap();
+
+        let written = members.to_json();
+
+        assert_eq!(written, r#"{"ab":[1.50, {"x" : null}],"c\"":"\u00e4"}"#);
+    }
+
+    #[test]
+    fn the_last_of_two_equal_keys_counts_and_null_is_absent() {
+        let members: Members<'_> = serde_json::from_str(r#"{"a":1,"a":2,"b":null}"#).unwrap();
+
+        assert_eq!(members.get("a"), Some("2"));
+        assert!(members.get("b").is_none());
+    }
+
+    #[test]
+    fn only_an_object_has_members() {
+        assert!(serde_json::from_str::<Members<'_>>("[1]").is_err());
+        assert!(serde_json::from_str::<Members<'_>>("1").is_err());
+    }
+}
