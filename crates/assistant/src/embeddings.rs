@@ -13,7 +13,7 @@ use crate::credits::metered_call::{Billable, CallEnd, MeteredCall};
 use crate::credits::rates::{Micros, Rates};
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{AiCaller, Gateway, cost};
-use crate::ports::ChatCall;
+use crate::ports::EmbeddingCall;
 use crate::request::chat_request::malformed;
 use crate::request::sample::Text;
 use crate::routing::attempts::AttemptOutcome;
@@ -122,13 +122,8 @@ impl Embeddings {
         let gateway = &self.gateway;
         let mut refused = AssistantError::NotConfigured;
         for key in gateway.keys.order(&target.keys, gateway.timer.elapsed()) {
-            let call = ChatCall {
-                target: Arc::clone(target),
-                key: key.clone(),
-                body: vec![body.clone()],
-                max_output: None,
-                effort: None,
-            };
+            let call =
+                EmbeddingCall { target: Arc::clone(target), key: key.clone(), body: body.clone() };
             let err = match gateway.unless_stopped(gateway.upstream.embed(call)).await {
                 None => {
                     ticket.fail(Billable::Something);

@@ -4,6 +4,9 @@ mod frames;
 mod polled;
 mod tokens;
 
+mod sent_call;
+mod timer;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{pending, poll_fn};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +22,8 @@ use pia_kernel::{GroupId, LiveSetting, Secret, SideEffects, Timestamp, Unavailab
 use pia_testkit::FixedClock;
 use serde_json::Value;
 
+use self::sent_call::SentCall;
+pub(crate) use self::sent_call::open_pieces;
 use crate::credits::rates::Micros;
 use crate::credits::usage::UsageRecord;
 use crate::credits::{
@@ -29,7 +34,8 @@ use crate::gateway::{AiCaller, Gateway};
 use crate::guardrail::Guardrail;
 use crate::personas::NoPersonas;
 use crate::ports::{
-    ChatCall, ChatUpstream, Frame, Frames, Timer, TimerFuture, UpstreamError, UsageLog,
+    ChatCall, ChatUpstream, EmbeddingCall, Frame, Frames, Timer, TimerFuture, UpstreamError,
+    UsageLog,
 };
 use crate::routing::catalogue::{ModelCatalogue, SearchProvider};
 use crate::routing::target::{ProviderType, Target};
@@ -85,7 +91,7 @@ struct Inner {
     unfound: Mutex<VecDeque<UpstreamError>>,
     searched: Mutex<Vec<(String, String)>>,
     protects: AtomicBool,
-    calls: Mutex<Vec<ChatCall>>,
+    calls: Mutex<Vec<SentCall>>,
     noted: Mutex<Vec<UsageRecord>>,
     books: Mutex<Option<CreditWindows>>,
     asked: Mutex<Vec<AdmissionRequest>>,
@@ -184,12 +190,12 @@ impl Surroundings {
     /// The calls of models, in their order: which, with which key, and what.
     pub(crate) fn calls(&self) -> Vec<(String, String, Value)> {
         let calls = self.0.calls.lock().unwrap();
-        let told = |call: &ChatCall| {
+        let to_row = |call: &SentCall| {
             let body = [call.body.concat().as_slice(), b"}"].concat();
             let body = serde_json::from_slice(&body).unwrap();
             (call.target.model.clone(), call.key.expose().clone(), body)
         };
-        calls.iter().map(told).collect()
+        calls.iter().map(to_row).collect()
     }
 
     /// Returns the requests sent upstream, in pieces.
@@ -219,7 +225,7 @@ impl Surroundings {
     }
 
     /// The last call that was sent upstream.
-    pub(crate) fn call(&self) -> ChatCall {
+    pub(crate) fn call(&self) -> SentCall {
         self.0.calls.lock().unwrap().last().cloned().unwrap()
     }
 
@@ -249,24 +255,18 @@ impl Surroundings {
         }))
     }
 
-    fn next(&self, call: ChatCall) -> Script {
+    async fn answer(&self, call: SentCall) -> Result<Bytes, UpstreamError> {
+        match self.next(call) {
+            Script::Whole(body) => Ok(Bytes::from_static(body.as_bytes())),
+            Script::Fails(err) => Err(err),
+            Script::Silence => pending().await,
+            _ => panic!("a whole answer was asked for"),
+        }
+    }
+
+    fn next(&self, call: SentCall) -> Script {
         self.0.calls.lock().unwrap().push(call);
         self.0.script.lock().unwrap().pop_front().unwrap()
-    }
-}
-
-impl Timer for Surroundings {
-    fn elapsed(&self) -> Duration {
-        self.0.time.lock().unwrap().now
-    }
-
-    fn pause(&self, delay: Duration) -> TimerFuture {
-        let due = self.elapsed() + delay;
-        self.until(move |time| time.now >= due)
-    }
-
-    fn stop(&self) -> TimerFuture {
-        self.until(|time| time.stopping)
     }
 }
 
@@ -370,7 +370,7 @@ impl CreditStore for Surroundings {
 #[async_trait]
 impl ChatUpstream for Surroundings {
     async fn open(&self, call: ChatCall) -> Result<Frames, UpstreamError> {
-        match self.next(call) {
+        match self.next(call.into()) {
             Script::Frames(frames) => Ok(Box::pin(stream::iter(frames))),
             Script::FramesAndSilence(frames) => {
                 Ok(Box::pin(stream::iter(frames).chain(stream::pending())))
@@ -386,15 +386,10 @@ impl ChatUpstream for Surroundings {
     }
 
     async fn complete(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
-        match self.next(call) {
-            Script::Whole(body) => Ok(Bytes::from_static(body.as_bytes())),
-            Script::Fails(err) => Err(err),
-            Script::Silence => pending().await,
-            _ => panic!("a whole answer was asked for"),
-        }
+        self.answer(call.into()).await
     }
 
-    async fn embed(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
-        self.complete(call).await
+    async fn embed(&self, call: EmbeddingCall) -> Result<Bytes, UpstreamError> {
+        self.answer(call.into()).await
     }
 }

@@ -38,11 +38,12 @@ pub use optimize::templates::{Template, templates};
 pub use optimize::{Optimize, OptimizeRequest, Optimized};
 pub use personas::{GrantedPersona, NoPersonas, Personas};
 pub use ports::{
-    CapName, ChatCall, ChatUpstream, Frame, Frames, OutputCap, Timer, TimerFuture, TokenCounter,
-    UpstreamError, UsageLog,
+    CapName, ChatCall, ChatUpstream, EmbeddingCall, Frame, Frames, OutputCap, Timer, TimerFuture,
+    TokenCounter, UpstreamError, UsageLog,
 };
 #[cfg(feature = "mock")]
 pub use ports::{MockChatUpstream, MockTokenCounter, MockUsageLog};
+pub use request::chat_body::ChatBody;
 pub use request::chat_request::keys as chat_request_keys;
 pub use request::surface::Surface;
 pub use routing::attempts::{AttemptOutcome, Attempts};

@@ -11,6 +11,7 @@ use futures_core::Stream;
 use pia_kernel::Secret;
 
 use crate::credits::usage::UsageRecord;
+use crate::request::chat_body::ChatBody;
 use crate::routing::target::{ReasoningEffort, Target};
 
 /// The two names that OpenAI's API has for one thing. Models of one age
@@ -49,15 +50,24 @@ pub struct ChatCall {
     pub target: Arc<Target>,
     /// The key to call it with; empty where it wants none.
     pub key: Secret<String>,
-    /// The request as a JSON object that is still open, `{"messages":[…],…`, in
-    /// pieces that follow one another: what the caller has a say in. The
-    /// adapter adds the rest, and closes it. Large parts are slices of the
-    /// request they came in, so that nothing is held twice.
-    pub body: Vec<Bytes>,
+    /// Messages, tools and parameters. The adapter adds the rest.
+    pub body: ChatBody,
     /// Number of tokens the answer may have at most, where that is bounded.
     pub max_output: Option<OutputCap>,
     /// Reasoning effort, where it was requested.
     pub effort: Option<ReasoningEffort>,
+}
+
+/// One call of an embedding model.
+#[derive(Debug, Clone)]
+pub struct EmbeddingCall {
+    /// Model that is called.
+    pub target: Arc<Target>,
+    /// The key to call it with; empty where it wants none.
+    pub key: Secret<String>,
+    /// Members of the request in the shape of OpenAI's embeddings, as a JSON
+    /// object that is still open: `{"input":…`. The adapter adds the model.
+    pub body: Bytes,
 }
 
 /// Meaning of one piece of an upstream's event stream.
@@ -126,8 +136,7 @@ pub trait ChatUpstream: Send + Sync {
     async fn complete(&self, call: ChatCall) -> Result<Bytes, UpstreamError>;
 
     /// Waits for the vectors of texts and gives the answer's body as it came.
-    /// The call's body is `{"input":…` in the shape of OpenAI's embeddings.
-    async fn embed(&self, call: ChatCall) -> Result<Bytes, UpstreamError>;
+    async fn embed(&self, call: EmbeddingCall) -> Result<Bytes, UpstreamError>;
 }
 
 /// Log of usage.

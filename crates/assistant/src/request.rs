@@ -2,6 +2,7 @@
 
 pub(crate) mod address;
 pub(crate) mod array_elements;
+pub(crate) mod chat_body;
 pub(crate) mod chat_request;
 pub(crate) mod fetched;
 pub(crate) mod messages;

@@ -16,6 +16,7 @@ use crate::credits::usage::Usage;
 use crate::error::{AssistantError, Violation};
 use crate::gateway::{AiCaller, Gateway, cost};
 use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError};
+use crate::request::chat_body::ChatBody;
 use crate::request::messages::MAX_VIOLATIONS;
 use crate::request::prompt_body::{AddedMessages, UpstreamPrompt};
 use crate::request::sample::Text;
@@ -119,6 +120,7 @@ impl Turn {
         }
         let rounds = gateway.settings.get().max_tool_rounds;
         let declared = if rounds > 0 { tools.declarations() } else { Vec::new() };
+        let declared = declared.into_iter().map(Bytes::from).collect();
         Ok(Self {
             gateway,
             asker,
@@ -257,7 +259,7 @@ impl Turn {
 
     /// Returns the request body. With the last attempt it is given away, unless
     /// it will be needed for another call: its memory is free once it is sent.
-    fn body(&mut self, is_last: bool) -> Vec<Bytes> {
+    fn body(&mut self, is_last: bool) -> ChatBody {
         let body = self.prompt.body(&self.added);
         if is_last && !self.has_tools() {
             self.prompt.release();
@@ -357,7 +359,7 @@ impl Turn {
         &self,
         target: &Arc<Target>,
         key: Secret<String>,
-        body: Vec<Bytes>,
+        body: ChatBody,
         max_output: Option<OutputCap>,
     ) -> ChatCall {
         ChatCall {

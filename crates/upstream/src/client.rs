@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use pia_assistant::{ChatCall, ChatUpstream, Frames, UpstreamError};
+use pia_assistant::{ChatCall, ChatUpstream, EmbeddingCall, Frames, UpstreamError};
 use pia_kernel::LiveSetting;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
@@ -141,7 +141,10 @@ impl Upstream {
         accept: &'static str,
         limits: &UpstreamLimits,
     ) -> Result<(Response, ResponseFormat), UpstreamError> {
-        self.post(dialect::prepare(call, accept == EVENTS)?, accept, limits).await
+        let prepared = dialect::prepare(&call, accept == EVENTS)?;
+        // Nothing but the request holds the memory of what is sent.
+        drop(call);
+        self.post(prepared, accept, limits).await
     }
 
     async fn post(
@@ -201,7 +204,7 @@ impl ChatUpstream for Upstream {
         timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?
     }
 
-    async fn embed(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
+    async fn embed(&self, call: EmbeddingCall) -> Result<Bytes, UpstreamError> {
         let limits = self.limits.get();
         let answer = async {
             let prepared = dialect::prepare_embeddings(call)?;

@@ -16,7 +16,7 @@ mod vllm;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use pia_assistant::{ChatCall, ProviderType, Target, UpstreamError};
+use pia_assistant::{ChatCall, EmbeddingCall, ProviderType, Target, UpstreamError};
 
 use crate::event_filter::EventFilter;
 pub(crate) use address::bearer;
@@ -59,7 +59,7 @@ impl SearchMode {
 }
 
 /// Puts a call into the words of its target.
-pub(crate) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(crate) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     match call.target.provider {
         ProviderType::OpenAi => openai::prepare(call, streamed),
         ProviderType::AzureOpenAi => azure::prepare(call, streamed),
@@ -73,7 +73,7 @@ pub(crate) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest,
 }
 
 /// Puts a request for embeddings into the words of its target.
-pub(crate) fn prepare_embeddings(call: ChatCall) -> Result<PreparedRequest, UpstreamError> {
+pub(crate) fn prepare_embeddings(call: EmbeddingCall) -> Result<PreparedRequest, UpstreamError> {
     const PATH: &str = "/embeddings";
     let url = match call.target.provider {
         ProviderType::AzureOpenAi => return azure::embeddings(call),
@@ -81,16 +81,16 @@ pub(crate) fn prepare_embeddings(call: ChatCall) -> Result<PreparedRequest, Upst
             return Err(UpstreamError::Unreachable("it has no embeddings".to_owned()));
         }
         ProviderType::OpenAi | ProviderType::OpenAiCompatible | ProviderType::OpenRouter => {
-            address::join_path(&call, PATH)
+            address::join_path(&call.target, PATH)
         }
         ProviderType::Ollama | ProviderType::Mistral | ProviderType::VLlm => {
-            address::join_versioned_path(&call, PATH)
+            address::join_versioned_path(&call.target, PATH)
         }
     };
     Ok(PreparedRequest {
         url,
         headers: bearer(&call.key)?,
-        body: ending::BodySuffix::model(&call.target.model).close(call.body),
+        body: ending::BodySuffix::model(&call.target.model).close_embeddings(call.body),
         form: ResponseFormat::Common,
     })
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use pia_assistant::{ChatCall, ProviderType, Target};
+use pia_assistant::{ChatBody, ChatCall, ProviderType, Target};
+use pia_json::Rope;
 use pia_kernel::LiveSetting;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -31,9 +32,21 @@ pub(crate) fn brief() -> UpstreamLimits {
 
 pub(crate) fn call(endpoint: &str, body: &[&'static str]) -> ChatCall {
     let target = Target::new(ProviderType::OpenAi, endpoint, "m").with_key("sk-1");
-    let body = body.iter().map(|it| Bytes::from_static(it.as_bytes())).collect();
     let key = target.keys[0].clone();
+    let body = chat_body(body.iter().map(|it| Bytes::from_static(it.as_bytes())).collect());
     ChatCall { target: Arc::new(target), key, body, max_output: None, effort: None }
+}
+
+/// Returns the body of a request that is still open.
+pub(crate) fn chat_body(pieces: Vec<Bytes>) -> ChatBody {
+    let members = Rope::from(pieces).members().unwrap_or_default();
+    let own = ["messages", "tools"];
+    let parameters = members.iter().filter(|(key, _)| !own.contains(key));
+    ChatBody {
+        messages: members.get("messages").cloned().unwrap_or_default(),
+        tools: members.get("tools").cloned(),
+        parameters: parameters.map(|(key, it)| (&*key.to_owned().leak(), it.flat())).collect(),
+    }
 }
 
 pub(crate) struct Peer {

@@ -3,14 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use bytes::Bytes;
-use memchr::memmem;
-use pia_assistant::{ChatCall, SAMPLING, Target, UpstreamError};
+use pia_assistant::{ChatBody, ChatCall, SAMPLING, Target, UpstreamError};
 
-use pia_json::Rope;
-
-/// A member of a request is shorter than this, unless it is its messages.
-const MAX_MEMBER: usize = 64 * 1024;
 /// Phrases by which upstreams say that they do not take a parameter.
 const UNSUPPORTED_PHRASES: [&str; 8] = [
     "unsupported",
@@ -85,14 +79,9 @@ impl SamplingSupport {
     }
 }
 
-/// The parameters that a request has. One of the same name elsewhere in it is
-/// counted too, and does no harm.
-fn parameters(body: &[Bytes]) -> BTreeSet<&'static str> {
-    let has = |name: &&'static str| {
-        let key = format!("\"{name}\"");
-        let short = body.iter().filter(|it| it.len() < MAX_MEMBER);
-        short.into_iter().any(|it| memmem::find(it, key.as_bytes()).is_some())
-    };
+/// Returns the sampling parameters that a request has.
+fn parameters(body: &ChatBody) -> BTreeSet<&'static str> {
+    let has = |name: &&str| body.parameters.iter().any(|(key, _)| key == name);
     SAMPLING.into_iter().filter(has).collect()
 }
 
@@ -111,21 +100,10 @@ fn refused_parameters(body: &[u8], has: &BTreeSet<&'static str>) -> BTreeSet<&'s
     named.into_iter().collect()
 }
 
-/// A call without these parameters.
-fn without_parameters(call: ChatCall, names: &BTreeSet<&'static str>) -> ChatCall {
-    if names.is_disjoint(&parameters(&call.body)) {
-        return call;
-    }
-    let Some(members) = Rope::from(call.body.clone()).members() else { return call };
-    let mut body = Vec::new();
-    let mut before = "{";
-    for (key, value) in members.iter().filter(|(key, _)| !names.contains(key)) {
-        let key = serde_json::Value::from(key);
-        body.push(Bytes::from(format!("{before}{key}:")));
-        body.extend(value.pieces());
-        before = ",";
-    }
-    ChatCall { body, ..call }
+/// Returns the call without these parameters.
+fn without_parameters(mut call: ChatCall, names: &BTreeSet<&'static str>) -> ChatCall {
+    call.body.parameters.retain(|(key, _)| !names.contains(key));
+    call
 }
 
 #[cfg(test)]

@@ -10,11 +10,10 @@ use serde_json::value::RawValue;
 
 use crate::error::{AssistantError, Violation};
 use crate::request;
-use crate::request::prompt_body::{ModelHint, UpstreamPrompt, strip_closing_bracket};
+use crate::request::prompt_body::{ModelHint, UpstreamPrompt};
 use crate::routing::refusal::Tools;
 use crate::stream::answer::UsageChunks;
 use crate::tools::RequestTools;
-use pia_json::JsonWriter;
 use pia_json::MemberKey;
 
 /// Members that may go upstream after messages and tools, in that order.
@@ -83,9 +82,9 @@ pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
         spoken.text.words.add(tools.get().as_bytes());
     }
     let prompt = UpstreamPrompt {
-        messages: request.get("messages").map_or_else(Bytes::new, |it| array(body, it)),
-        tool_list: request.get("tools").filter(|_| tools == Tools::Sent).map(|it| array(body, it)),
-        rest: forwarded_members(body, &request, tools),
+        messages: request.get("messages").map_or_else(Bytes::new, |it| slice(body, it)),
+        tool_list: request.get("tools").filter(|_| tools == Tools::Sent).map(|it| slice(body, it)),
+        parameters: forwarded_parameters(body, &request, tools),
         text: spoken.text,
         tools,
         may_call: request.get("tool_choice").is_none_or(|it| it.get() == "\"auto\""),
@@ -105,23 +104,20 @@ pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
     }
 }
 
-/// An array of the request, without its last bracket.
-fn array(body: &Bytes, value: &RawValue) -> Bytes {
-    body.slice_ref(strip_closing_bracket(value.get()).as_bytes())
+/// Returns a value as a slice of the request.
+fn slice(body: &Bytes, value: &RawValue) -> Bytes {
+    body.slice_ref(value.get().as_bytes())
 }
 
-/// Returns the other members to forward, each after its comma.
-fn forwarded_members(body: &Bytes, request: &RequestMembers<'_>, tools: Tools) -> Vec<Bytes> {
-    let mut pieces = JsonWriter::default();
-    for key in FORWARDED_KEYS {
-        if let Some(value) = request.get(key)
-            && (tools == Tools::Sent || !TOOL_KEYS.contains(&key))
-        {
-            pieces.text(&format!(",\"{key}\":"));
-            pieces.bytes(&body.slice_ref(value.get().as_bytes()));
-        }
-    }
-    pieces.into_pieces()
+/// Returns the other members to forward.
+fn forwarded_parameters(
+    body: &Bytes,
+    request: &RequestMembers<'_>,
+    tools: Tools,
+) -> Vec<(&'static str, Bytes)> {
+    let keys = FORWARDED_KEYS.into_iter();
+    let keys = keys.filter(|it| tools == Tools::Sent || !TOOL_KEYS.contains(it));
+    keys.filter_map(|key| Some((key, slice(body, request.get(key)?)))).collect()
 }
 
 /// Tells broken JSON from JSON that is no object, and repeats none of it.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::fakes::open_pieces;
 use crate::ports::{CapName, OutputCap};
 use crate::request::prompt_body::AddedMessages;
 
@@ -14,7 +15,7 @@ fn forwarded(body: &str) -> Value {
     let Ok(RequestedChoice::Whole(prompt) | RequestedChoice::Stream(prompt, _)) = ask(body) else {
         panic!("refused");
     };
-    let mut body = prompt.body(&AddedMessages::default());
+    let mut body = open_pieces(&prompt.body(&AddedMessages::default()));
     body.push(Bytes::from_static(b"}"));
     serde_json::from_slice(&body.concat()).unwrap()
 }
@@ -184,7 +185,7 @@ fn large_parts_are_slices_of_the_request() {
 
     let Ok(RequestedChoice::Whole(prompt)) = parse(&body) else { panic!("refused") };
     let tokens = prompt.text.tokens(&crate::fakes::QuarterTokens);
-    let pieces = prompt.body(&AddedMessages::default());
+    let pieces = open_pieces(&prompt.body(&AddedMessages::default()));
 
     let copied: usize =
         pieces.iter().filter(|it| !within.contains(&it.as_ptr())).map(Bytes::len).sum();

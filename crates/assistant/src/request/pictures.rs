@@ -14,17 +14,15 @@ struct ContentPart<'a> {
 
 /// A conversation in which each picture is a text that names it by its number.
 pub(crate) struct ExtractedPictures {
-    /// The messages as a JSON array without its last bracket.
+    /// Messages as a JSON array.
     pub(crate) messages: Bytes,
     /// The pictures: parts of messages, as JSON, in their order.
     pub(crate) pictures: Vec<Bytes>,
 }
 
-/// Puts a text in the place of each picture. `messages` is an array without its
-/// last bracket; nothing if it is none.
+/// Replaces each picture by a text; nothing if `messages` is no JSON array.
 pub(crate) fn extract_pictures(messages: &Bytes, can_be_asked: bool) -> Option<ExtractedPictures> {
-    let whole = [messages, b"]".as_slice()].concat();
-    let messages: Vec<Members<'_>> = serde_json::from_slice(&whole).ok()?;
+    let messages: Vec<Members<'_>> = serde_json::from_slice(messages).ok()?;
     let mut pictures = Vec::new();
     let mut written = Vec::with_capacity(messages.len());
     for mut message in messages {
@@ -40,7 +38,7 @@ pub(crate) fn extract_pictures(messages: &Bytes, can_be_asked: bool) -> Option<E
         }
         written.push(message.to_json());
     }
-    Some(ExtractedPictures { messages: Bytes::from(format!("[{}", written.join(","))), pictures })
+    Some(ExtractedPictures { messages: Bytes::from(format!("[{}]", written.join(","))), pictures })
 }
 
 /// A part as it goes on.
@@ -75,12 +73,11 @@ mod tests {
             { "role": "user", "content": [picture] },
         ])
         .to_string();
-        let open = Bytes::from(messages.strip_suffix(']').unwrap().to_owned());
+        let array = Bytes::from(messages);
 
-        let ExtractedPictures { messages, pictures } = extract_pictures(&open, false).unwrap();
+        let ExtractedPictures { messages, pictures } = extract_pictures(&array, false).unwrap();
 
-        let whole = [&messages[..], b"]"].concat();
-        let read: Value = serde_json::from_slice(&whole).unwrap();
+        let read: Value = serde_json::from_slice(&messages).unwrap();
         let text = |number: u32| {
             let text = format!("[picture {number}, which cannot be shown to this model]");
             json!({ "type": "text", "text": text })

@@ -1,24 +1,25 @@
 //! A request that is ready but for its model.
 
 use bytes::Bytes;
+use pia_json::{JsonWriter, Rope};
 
 use crate::ports::OutputCap;
+use crate::request::chat_body::ChatBody;
 use crate::request::sample::Text;
 use crate::routing::refusal::Tools;
 use crate::routing::target::ReasoningEffort;
 use crate::tools::HostedTool;
-use pia_json::JsonWriter;
 
 /// Validated part of a model request that comes from the caller. It can be sent
 /// more than once, and more can be added: nothing large is copied for that.
 #[derive(Debug, Clone)]
 pub(crate) struct UpstreamPrompt {
-    /// The messages as a JSON array without its last bracket.
+    /// Messages as a JSON array.
     pub(crate) messages: Bytes,
-    /// The caller's tools in the same way, where there are some.
+    /// The caller's tools as a JSON array, where there are some.
     pub(crate) tool_list: Option<Bytes>,
-    /// All other members, each behind its comma, in pieces.
-    pub(crate) rest: Vec<Bytes>,
+    /// Other members with their JSON, in the order in which they are sent.
+    pub(crate) parameters: Vec<(&'static str, Bytes)>,
     /// Text by which its tokens are counted.
     pub(crate) text: Text,
     pub(crate) tools: Tools,
@@ -53,16 +54,16 @@ pub(crate) struct AddedMessages {
     /// Messages, each as JSON, that follow the caller's.
     pub(crate) messages: Vec<Bytes>,
     /// Tools, each as JSON, that follow the caller's.
-    pub(crate) tools: Vec<String>,
+    pub(crate) tools: Vec<Bytes>,
 }
 
 impl UpstreamPrompt {
     /// A prompt of messages alone; `messages` is a JSON array.
     pub(crate) fn from_messages(messages: &str, text: Text) -> Self {
         Self {
-            messages: Bytes::copy_from_slice(strip_closing_bracket(messages).as_bytes()),
+            messages: Bytes::copy_from_slice(messages.as_bytes()),
             tool_list: None,
-            rest: Vec::new(),
+            parameters: Vec::new(),
             text,
             tools: Tools::None,
             hosted: Vec::new(),
@@ -79,63 +80,53 @@ impl UpstreamPrompt {
     pub(crate) fn release(&mut self) {
         self.messages = Bytes::new();
         self.tool_list = None;
-        self.rest.clear();
+        self.parameters.clear();
     }
 
-    /// The request as an object that is still open.
-    pub(crate) fn body(&self, added: &AddedMessages) -> Vec<Bytes> {
-        let mut pieces = JsonWriter::default();
-        pieces.text("{\"messages\":");
-        pieces.bytes(&self.messages);
-        for message in &added.messages {
-            pieces.text(",");
-            pieces.bytes(message);
+    /// Returns the body of a call, with what is added.
+    pub(crate) fn body(&self, added: &AddedMessages) -> ChatBody {
+        let tools = self.tool_list.clone().or_else(|| {
+            let has_added = !added.tools.is_empty();
+            has_added.then_some(Bytes::from_static(b"[]"))
+        });
+        ChatBody {
+            messages: appended(&self.messages, &added.messages),
+            tools: tools.map(|it| appended(&it, &added.tools)),
+            parameters: self.parameters.clone(),
         }
-        pieces.text("]");
-        let mut before = match &self.tool_list {
-            None => ",\"tools\":[",
-            Some(list) => {
-                pieces.text(",\"tools\":");
-                pieces.bytes(list);
-                ","
-            }
-        };
-        for tool in &added.tools {
-            pieces.text(before);
-            pieces.text(tool);
-            before = ",";
-        }
-        if self.tool_list.is_some() || !added.tools.is_empty() {
-            pieces.text("]");
-        }
-        for piece in &self.rest {
-            pieces.bytes(piece);
-        }
-        pieces.into_pieces()
     }
 }
 
-/// A JSON array without its last bracket.
-pub(crate) fn strip_closing_bracket(array: &str) -> &str {
-    let array = array.trim_end();
-    array.strip_suffix(']').unwrap_or(array)
+/// Returns a JSON array with more elements at its end.
+fn appended(array: &Bytes, elements: &[Bytes]) -> Rope {
+    let open = array.strip_suffix(b"]").filter(|_| !elements.is_empty());
+    let Some(open) = open else { return Rope::from(vec![array.clone()]) };
+    let mut writer = JsonWriter::default();
+    writer.bytes(&array.slice_ref(open));
+    let mut separator = if open.trim_ascii_end() == b"[" { "" } else { "," };
+    for element in elements {
+        writer.text(separator).bytes(element);
+        separator = ",";
+    }
+    writer.text("]").finish()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fakes::open_pieces;
 
     fn text(prompt: &UpstreamPrompt, added: &AddedMessages) -> String {
-        String::from_utf8(prompt.body(added).concat()).unwrap()
+        String::from_utf8(open_pieces(&prompt.body(added)).concat()).unwrap()
     }
 
     #[test]
     fn what_is_added_follows_what_is_there() {
         let mut prompt = UpstreamPrompt::from_messages(r#"[{"role":"user"} ]"#, Text::default());
-        prompt.rest = vec![Bytes::from_static(b",\"seed\":1")];
+        prompt.parameters = vec![("seed", Bytes::from_static(b"1"))];
         let added = AddedMessages {
             messages: vec![Bytes::from_static(b"{}")],
-            tools: vec!["7".into(), "8".into()],
+            tools: vec![Bytes::from_static(b"7"), Bytes::from_static(b"8")],
         };
 
         assert_eq!(
@@ -146,7 +137,7 @@ mod tests {
             text(&prompt, &added),
             r#"{"messages":[{"role":"user"} ,{}],"tools":[7,8],"seed":1"#
         );
-        prompt.tool_list = Some(Bytes::from_static(b"[6"));
+        prompt.tool_list = Some(Bytes::from_static(b"[6]"));
         assert_eq!(
             text(&prompt, &added),
             r#"{"messages":[{"role":"user"} ,{}],"tools":[6,7,8],"seed":1"#
@@ -156,10 +147,14 @@ mod tests {
     #[test]
     fn large_messages_are_not_copied() {
         let mut prompt = UpstreamPrompt::from_messages("[]", Text::default());
-        prompt.messages = Bytes::from(vec![b'['; 5000]);
+        prompt.messages = Bytes::from([b"[".as_slice(), &[b'1'; 5000], b"]"].concat());
+        let added =
+            AddedMessages { messages: vec![Bytes::from_static(b"{}")], ..AddedMessages::default() };
 
-        let body = prompt.body(&AddedMessages::default());
+        for added in [AddedMessages::default(), added] {
+            let pieces = open_pieces(&prompt.body(&added));
 
-        assert!(body.iter().any(|it| it.as_ptr() == prompt.messages.as_ptr()));
+            assert!(pieces.iter().any(|it| it.as_ptr() == prompt.messages.as_ptr()));
+        }
     }
 }

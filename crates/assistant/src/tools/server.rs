@@ -284,7 +284,7 @@ mod tests {
         assert!(!ServerTools::for_prompt(&blind(), &catalogue(), &mut forced).any());
         assert!(!forced.pictures);
 
-        let list = Bytes::from(format!(r#"[{{"function":{{"name":"{SEARCH}"}}}}"#));
+        let list = Bytes::from(format!(r#"[{{"function":{{"name":"{SEARCH}"}}}}]"#));
         let mut own = UpstreamPrompt {
             tool_list: Some(list),
             ..UpstreamPrompt::from_messages("[]", Text::default())

@@ -1,21 +1,21 @@
 //! Address and credentials of a target.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use pia_assistant::{ChatCall, UpstreamError};
+use pia_assistant::{Target, UpstreamError};
 use pia_kernel::Secret;
 use url::Url;
 
 /// An endpoint and this path below it.
-pub(super) fn join_path(call: &ChatCall, path: &str) -> String {
-    format!("{}{path}", call.target.endpoint.trim_end_matches('/'))
+pub(super) fn join_path(target: &Target, path: &str) -> String {
+    format!("{}{path}", target.endpoint.trim_end_matches('/'))
 }
 
 /// Appends the usual version where an endpoint names none: people write down
 /// servers by name and port alone.
-pub(super) fn join_versioned_path(call: &ChatCall, path: &str) -> String {
-    let endpoint = &call.target.endpoint;
+pub(super) fn join_versioned_path(target: &Target, path: &str) -> String {
+    let endpoint = &target.endpoint;
     let bare = Url::parse(endpoint).is_ok_and(|it| it.path() == "/");
-    join_path(call, &if bare { format!("/v1{path}") } else { path.to_owned() })
+    join_path(target, &if bare { format!("/v1{path}") } else { path.to_owned() })
 }
 
 /// The key as a bearer; nothing where there is none.
@@ -47,23 +47,15 @@ fn hidden(text: &str) -> Result<HeaderValue, UpstreamError> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use pia_assistant::{ProviderType, Target};
+    use pia_assistant::ProviderType;
 
     fn secret(key: &str) -> Secret<String> {
         Secret::new(key.to_owned())
     }
 
-    fn called(endpoint: &str) -> ChatCall {
-        ChatCall {
-            target: Arc::new(Target::new(ProviderType::OpenAi, endpoint, "m")),
-            key: secret(""),
-            body: Vec::new(),
-            max_output: None,
-            effort: None,
-        }
+    fn target(endpoint: &str) -> Target {
+        Target::new(ProviderType::OpenAi, endpoint, "m")
     }
 
     #[test]
@@ -94,10 +86,10 @@ mod tests {
             ("http://localhost:11434/v1", "http://localhost:11434/v1/x"),
             ("https://gate.example/ollama/v1/", "https://gate.example/ollama/v1/x"),
         ] {
-            assert_eq!(join_versioned_path(&called(endpoint), "/x"), url);
+            assert_eq!(join_versioned_path(&target(endpoint), "/x"), url);
         }
         assert_eq!(
-            join_path(&called("https://models.example/v1/"), "/x"),
+            join_path(&target("https://models.example/v1/"), "/x"),
             "https://models.example/v1/x"
         );
     }

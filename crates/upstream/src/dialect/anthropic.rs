@@ -19,11 +19,11 @@ use super::{PreparedRequest, ResponseFormat, address};
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     let mut headers = address::with_key(&call.key, API_KEY, "")?;
     headers.insert(VERSION, HeaderValue::from_static("2023-06-01"));
     Ok(PreparedRequest {
-        url: address::join_versioned_path(&call, "/messages"),
+        url: address::join_versioned_path(&call.target, "/messages"),
         headers,
         body: request::body(call, streamed)?,
         form: ResponseFormat::Anthropic,

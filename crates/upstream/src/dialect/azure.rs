@@ -1,7 +1,7 @@
 //! Provider type `AzureOpenAI`: OpenAI's models as deployments.
 
 use http::HeaderName;
-use pia_assistant::{CapName, ChatCall, UpstreamError};
+use pia_assistant::{CapName, ChatCall, EmbeddingCall, Target, UpstreamError};
 use url::Url;
 
 use super::ending::BodySuffix;
@@ -9,33 +9,32 @@ use super::{PreparedRequest, ResponseFormat, address};
 
 const API_KEY: HeaderName = HeaderName::from_static("api-key");
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     // The deployment stands in the address, and for the model.
     let ending = BodySuffix::default()
         .cap(call.max_output, CapName::MaxCompletionTokens)
         .effort(call.effort)
         .streamed(streamed);
     Ok(PreparedRequest {
-        url: url(&call, &["chat", "completions"])?,
+        url: url(&call.target, &["chat", "completions"])?,
         headers: address::with_key(&call.key, API_KEY, "")?,
-        body: ending.close(call.body),
+        body: ending.close(&call.body),
         form: ResponseFormat::Common,
     })
 }
 
 /// Embeddings of a deployment.
-pub(super) fn embeddings(call: ChatCall) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn embeddings(call: EmbeddingCall) -> Result<PreparedRequest, UpstreamError> {
     Ok(PreparedRequest {
-        url: url(&call, &["embeddings"])?,
+        url: url(&call.target, &["embeddings"])?,
         headers: address::with_key(&call.key, API_KEY, "")?,
-        body: BodySuffix::default().close(call.body),
+        body: BodySuffix::default().close_embeddings(call.body),
         form: ResponseFormat::Common,
     })
 }
 
-fn url(call: &ChatCall, operation: &[&str]) -> Result<String, UpstreamError> {
+fn url(target: &Target, operation: &[&str]) -> Result<String, UpstreamError> {
     let wrong = || UpstreamError::Unreachable("its endpoint is no URL".to_owned());
-    let target = &call.target;
     let mut url = Url::parse(&target.endpoint).map_err(|_says_no_more| wrong())?;
     let has_root = url.path().trim_end_matches('/').ends_with("/openai");
     let deployment = target.deployment.as_deref().unwrap_or(&target.model);

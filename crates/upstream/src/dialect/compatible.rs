@@ -6,16 +6,16 @@ use pia_assistant::{CapName, ChatCall, UpstreamError};
 use super::ending::BodySuffix;
 use super::{PreparedRequest, ResponseFormat, address};
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     let effort = call.effort.filter(|_| call.target.takes_reasoning_effort);
     let ending = BodySuffix::model(&call.target.model)
         .cap(call.max_output, CapName::MaxTokens)
         .effort(effort)
         .streamed(streamed);
     Ok(PreparedRequest {
-        url: address::join_path(&call, "/chat/completions"),
+        url: address::join_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,
-        body: ending.close(call.body),
+        body: ending.close(&call.body),
         form: ResponseFormat::Common,
     })
 }

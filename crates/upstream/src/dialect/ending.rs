@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use bytes::Bytes;
-use pia_assistant::{CapName, OutputCap, ReasoningEffort};
+use pia_assistant::{CapName, ChatBody, OutputCap, ReasoningEffort};
 
-use pia_json::quoted;
+use pia_json::{JsonWriter, quoted};
 
 /// More members of an object that is still open.
 #[derive(Debug, Default)]
@@ -61,10 +61,22 @@ impl BodySuffix {
         self.member("stream", "true").member("stream_options", r#"{"include_usage":true}"#)
     }
 
-    /// Closes the body with this.
-    pub(super) fn close(self, mut body: Vec<Bytes>) -> Vec<Bytes> {
-        body.push(Bytes::from(format!("{}}}", self.0)));
-        body
+    /// Returns a body in OpenAI's shape that ends with this.
+    pub(super) fn close(self, body: &ChatBody) -> Vec<Bytes> {
+        let mut writer = JsonWriter::default();
+        body.write_open(&mut writer);
+        self.close_written(writer)
+    }
+
+    /// Closes what was written of an object with this.
+    pub(super) fn close_written(self, mut writer: JsonWriter) -> Vec<Bytes> {
+        writer.text(&self.0).text("}");
+        writer.into_pieces()
+    }
+
+    /// Returns a request for embeddings that ends with this.
+    pub(super) fn close_embeddings(self, open: Bytes) -> Vec<Bytes> {
+        vec![open, Bytes::from(format!("{}}}", self.0))]
     }
 }
 

@@ -13,12 +13,13 @@ use super::{PreparedRequest, ResponseFormat, address};
 /// The tool of Mistral's own that we ask for.
 const WEB_SEARCH: &str = "web_search";
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     let path = match call.target.agent {
         Some(_) => "/agents/completions",
         None => "/chat/completions",
     };
-    let (url, headers) = (address::join_versioned_path(&call, path), address::bearer(&call.key)?);
+    let (url, headers) =
+        (address::join_versioned_path(&call.target, path), address::bearer(&call.key)?);
     let (body, search) = request::body(call, streamed)?;
     Ok(PreparedRequest { url, headers, body, form: ResponseFormat::Mistral(search) })
 }

@@ -6,15 +6,15 @@ use pia_assistant::{CapName, ChatCall, UpstreamError};
 use super::ending::BodySuffix;
 use super::{PreparedRequest, ResponseFormat, address};
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     let ending = BodySuffix::model(&call.target.model)
         .cap_as(call.max_output, CapName::MaxTokens)
         .effort_of_three(call.effort)
         .streamed(streamed);
     Ok(PreparedRequest {
-        url: address::join_versioned_path(&call, "/chat/completions"),
+        url: address::join_versioned_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,
-        body: ending.close(call.body),
+        body: ending.close(&call.body),
         form: ResponseFormat::Common,
     })
 }

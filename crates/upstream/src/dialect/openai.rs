@@ -5,7 +5,7 @@ use pia_assistant::{CapName, ChatCall, UpstreamError};
 use super::ending::BodySuffix;
 use super::{PreparedRequest, ResponseFormat, address};
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     let ending = BodySuffix::model(&call.target.model)
         .cap(call.max_output, CapName::MaxCompletionTokens)
         .effort(call.effort);
@@ -16,9 +16,9 @@ pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest,
         (ending, ResponseFormat::Common)
     };
     Ok(PreparedRequest {
-        url: address::join_path(&call, "/chat/completions"),
+        url: address::join_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,
-        body: ending.streamed(streamed).close(call.body),
+        body: ending.streamed(streamed).close(&call.body),
         form,
     })
 }

@@ -11,7 +11,7 @@ use super::ending::{BodySuffix, lower};
 use super::reply::{Translate, TranslatedFrames, refusal};
 use super::{PreparedRequest, ResponseFormat, SearchMode, address};
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     let mut ending =
         BodySuffix::model(&call.target.model).cap_as(call.max_output, CapName::MaxTokens);
     if let Some(effort) = call.effort {
@@ -22,9 +22,9 @@ pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest,
         ending = ending.member("plugins", r#"[{"id":"web"}]"#);
     }
     Ok(PreparedRequest {
-        url: address::join_path(&call, "/chat/completions"),
+        url: address::join_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,
-        body: ending.streamed(streamed).close(call.body),
+        body: ending.streamed(streamed).close(&call.body),
         form: ResponseFormat::OpenRouter(search),
     })
 }

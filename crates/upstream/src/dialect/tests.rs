@@ -12,7 +12,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use pia_assistant::{
-    CapName, ChatCall, ChatUpstream, Frame, OutputCap, ReasoningEffort, Target, UpstreamError,
+    CapName, ChatCall, ChatUpstream, EmbeddingCall, Frame, OutputCap, ReasoningEffort, Target,
+    UpstreamError,
 };
 use pia_kernel::Secret;
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::*;
 use crate::UpstreamLimits;
-use crate::peer::upstream;
+use crate::peer::{chat_body, upstream};
 
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
@@ -36,10 +37,15 @@ fn call(target: Target, members: &Value) -> ChatCall {
     ChatCall {
         target: Arc::new(target),
         key: Secret::new("sk-secret".to_owned()),
-        body: vec![Bytes::from(open)],
+        body: chat_body(vec![Bytes::from(open)]),
         max_output: None,
         effort: None,
     }
+}
+
+fn embedding_call(target: Target) -> EmbeddingCall {
+    let body = Bytes::from_static(br#"{"input":"Hi""#);
+    EmbeddingCall { target: Arc::new(target), key: Secret::new("sk-secret".to_owned()), body }
 }
 
 fn hello() -> Value {
@@ -56,7 +62,7 @@ fn capped(tokens: i64, name: Option<CapName>) -> Option<OutputCap> {
 }
 
 /// The body that would be sent.
-fn sent(call: ChatCall, streamed: bool) -> Value {
+fn sent(call: &ChatCall, streamed: bool) -> Value {
     let prepared = prepare(call, streamed).unwrap();
     serde_json::from_slice(&prepared.body.concat()).unwrap()
 }
@@ -182,7 +188,7 @@ fn embeddings_are_asked_for_beside_the_chat_completions() {
     ] {
         let target = Target { api_version: Some("2024-10-21".to_owned()), ..target(provider) };
 
-        let prepared = prepare_embeddings(call(target, &json!({ "input": "Hi" }))).unwrap();
+        let prepared = prepare_embeddings(embedding_call(target)).unwrap();
 
         let body: Value = serde_json::from_slice(&prepared.body.concat()).unwrap();
         let model = (provider != ProviderType::AzureOpenAi).then_some("m");
@@ -190,5 +196,5 @@ fn embeddings_are_asked_for_beside_the_chat_completions() {
         assert_eq!(body["input"], "Hi");
         assert_eq!(prepared.headers.len(), 1);
     }
-    assert!(prepare_embeddings(call(target(ProviderType::Anthropic), &json!({}))).is_err());
+    assert!(prepare_embeddings(embedding_call(target(ProviderType::Anthropic))).is_err());
 }

@@ -10,16 +10,16 @@ use super::{PreparedRequest, ResponseFormat, address};
 /// one word, those of others the other.
 const NO_THINKING: &str = r#"{"enable_thinking":false,"thinking":false}"#;
 
-pub(super) fn prepare(call: ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     let ending = BodySuffix::model(&call.target.model).cap(call.max_output, CapName::MaxTokens);
     let ending = match call.effort {
         Some(ReasoningEffort::None) => ending.member("chat_template_kwargs", NO_THINKING),
         effort => ending.effort_of_three(effort),
     };
     Ok(PreparedRequest {
-        url: address::join_versioned_path(&call, "/chat/completions"),
+        url: address::join_versioned_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,
-        body: ending.streamed(streamed).close(call.body),
+        body: ending.streamed(streamed).close(&call.body),
         form: ResponseFormat::Common,
     })
 }

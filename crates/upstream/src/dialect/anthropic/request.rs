@@ -1,20 +1,18 @@
 //! A request in Anthropic's form.
 
 use bytes::Bytes;
-use pia_assistant::{ChatCall, UpstreamError};
+use pia_assistant::{ChatBody, ChatCall, UpstreamError};
 use serde_json::{Value, json};
 
 use super::thinking::{Thinking, longest};
 use super::turns::Conversation;
-use crate::dialect::reply::unreadable;
 use pia_json::{JsonWriter, Rope, RopeMembers};
 
 /// Declaration of the web search, with its limit per answer.
 const WEB_SEARCH: &str = r#"{"type":"web_search_20250305","name":"web_search","max_uses":5}"#;
 
-pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, UpstreamError> {
-    let members = Rope::from(call.body).members().ok_or_else(unreadable)?;
-    let conversation = Conversation::parse(members.get("messages").ok_or_else(unreadable)?)?;
+pub(super) fn body(call: &ChatCall, streamed: bool) -> Result<Vec<Bytes>, UpstreamError> {
+    let conversation = Conversation::parse(&call.body.messages)?;
     let target = &call.target;
     // A bound that nobody asked for is not to exceed what the model takes.
     let longest = longest(&target.model);
@@ -22,7 +20,7 @@ pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, Upstrea
         Some(_) => it.tokens,
         None => it.tokens.min(longest),
     });
-    let choice = ToolChoice::from_members(&members);
+    let choice = ToolChoice::of_body(&call.body);
     let mut thinking = Thinking::for_request(
         &target.model,
         call.effort,
@@ -41,8 +39,8 @@ pub(super) fn body(call: ChatCall, streamed: bool) -> Result<Vec<Bytes>, Upstrea
     }
     request.text(r#","messages":"#);
     conversation.write(&mut request);
-    tools(&members, &conversation, choice, target.web_search, &mut request);
-    write_parameters(&members, thinking, &mut request);
+    tools(&call.body, &conversation, choice, target.web_search, &mut request);
+    write_parameters(&call.body, thinking, &mut request);
     request.text(if streamed { r#","stream":true}"# } else { "}" });
     Ok(request.into_pieces())
 }
@@ -57,8 +55,8 @@ enum ToolChoice {
 }
 
 impl ToolChoice {
-    fn from_members(members: &RopeMembers) -> Self {
-        let Some(choice) = members.get("tool_choice") else { return Self::Unsaid };
+    fn of_body(body: &ChatBody) -> Self {
+        let Some(choice) = body.parameter("tool_choice") else { return Self::Unsaid };
         match choice.string().as_deref() {
             Some("required" | "any") => Self::Any,
             Some("none") => Self::None,
@@ -90,13 +88,13 @@ impl ToolChoice {
 }
 
 fn tools(
-    members: &RopeMembers,
+    body: &ChatBody,
     conversation: &Conversation,
     mut choice: ToolChoice,
     web_search: bool,
     request: &mut JsonWriter,
 ) {
-    let given = members.get("tools").and_then(Rope::elements).unwrap_or_default();
+    let given = body.tools.as_ref().and_then(Rope::elements).unwrap_or_default();
     let functions = given.iter().filter_map(|it| it.members()?.get("function")?.members());
     let functions: Vec<RopeMembers> = functions.collect();
     let mut tools: Vec<Rope> = functions.iter().filter_map(tool).collect();
@@ -112,7 +110,8 @@ fn tools(
         return;
     }
     request.text(r#","tools":["#).list(&tools).text("]");
-    let one = members.get("parallel_tool_calls").and_then(Rope::parse::<bool>) == Some(false);
+    let one =
+        body.parameter("parallel_tool_calls").as_ref().and_then(Rope::parse::<bool>) == Some(false);
     if let Some(choice) = choice.json(one) {
         request.text(r#","tool_choice":"#).text(&choice.to_string());
     }
@@ -139,17 +138,19 @@ fn past(name: &str) -> Rope {
 }
 
 /// Adds the caller's other parameters of the answer.
-fn write_parameters(members: &RopeMembers, thinking: Thinking, request: &mut JsonWriter) {
+fn write_parameters(body: &ChatBody, thinking: Thinking, request: &mut JsonWriter) {
     if thinking == Thinking::Unsaid {
         // Newer models take but one of the two.
-        if let Some(temperature) = members.get("temperature").and_then(Rope::parse::<f64>) {
+        if let Some(temperature) =
+            body.parameter("temperature").as_ref().and_then(Rope::parse::<f64>)
+        {
             // The scale ends at 1.
             request.text(&format!(r#","temperature":{}"#, temperature.min(1.0)));
-        } else if let Some(top_p) = members.get("top_p") {
-            request.text(r#","top_p":"#).rope(top_p);
+        } else if let Some(top_p) = body.parameter("top_p") {
+            request.text(r#","top_p":"#).rope(&top_p);
         }
     }
-    let stops = match members.get("stop") {
+    let stops = match body.parameter("stop") {
         Some(stop) if stop.is_string() => stop.string().into_iter().collect(),
         Some(stops) => stops.parse::<Vec<String>>().unwrap_or_default(),
         None => Vec::new(),
@@ -170,7 +171,7 @@ fn write_parameters(members: &RopeMembers, thinking: Thinking, request: &mut Jso
             output.insert("effort".to_owned(), effort.into());
         }
     }
-    if let Some(schema) = schema(members) {
+    if let Some(schema) = schema(body) {
         output.insert("format".to_owned(), json!({ "type": "json_schema", "schema": schema }));
     }
     if !output.is_empty() {
@@ -179,6 +180,11 @@ fn write_parameters(members: &RopeMembers, thinking: Thinking, request: &mut Jso
 }
 
 /// The schema that the answer is to keep to.
-fn schema(members: &RopeMembers) -> Option<Value> {
-    members.get("response_format")?.members()?.get("json_schema")?.members()?.get("schema")?.parse()
+fn schema(body: &ChatBody) -> Option<Value> {
+    body.parameter("response_format")?
+        .members()?
+        .get("json_schema")?
+        .members()?
+        .get("schema")?
+        .parse()
 }

@@ -3,13 +3,13 @@
 //! Mistral refuses members that it does not know, so those are left out.
 
 use bytes::Bytes;
-use pia_assistant::{CapName, ChatCall, UpstreamError};
+use pia_assistant::{CapName, ChatBody, ChatCall, UpstreamError};
 
 use super::WEB_SEARCH;
 use crate::dialect::SearchMode;
 use crate::dialect::ending::BodySuffix;
 use crate::dialect::reply::unreadable;
-use pia_json::{JsonWriter, Rope, RopeMembers, quoted};
+use pia_json::{JsonWriter, Rope, quoted};
 
 /// Parameters with the same name, apart from those that are checked more
 /// closely.
@@ -29,24 +29,23 @@ const TOOL_CALL_ID_LEN: usize = 9;
 
 /// The body, and whether Mistral is to search the web.
 pub(super) fn body(
-    call: ChatCall,
+    call: &ChatCall,
     streamed: bool,
 ) -> Result<(Vec<Bytes>, SearchMode), UpstreamError> {
     let target = &call.target;
-    let members = Rope::from(call.body).members().ok_or_else(unreadable)?;
-    let messages = members.get("messages").and_then(Rope::elements).ok_or_else(unreadable)?;
+    let messages = call.body.messages.elements().ok_or_else(unreadable)?;
     let messages: Vec<Rope> = messages.iter().map(message).collect();
     let mut request = JsonWriter::default();
     request.text(r#"{"messages":["#).list(&messages).text("]");
-    for (key, value) in members.iter() {
-        if KNOWN.contains(&key) || (MODEL_PARAMETERS.contains(&key) && target.agent.is_none()) {
-            request.text(",").quoted(key).text(":").rope(value);
+    for (key, value) in &call.body.parameters {
+        if KNOWN.contains(key) || (MODEL_PARAMETERS.contains(key) && target.agent.is_none()) {
+            request.text(",").quoted(key).text(":").bytes(value);
         }
     }
-    if let Some(seed) = members.get("seed") {
-        request.text(r#","random_seed":"#).rope(seed);
+    if let Some(seed) = call.body.parameter("seed") {
+        request.text(r#","random_seed":"#).rope(&seed);
     }
-    let search = tools(&members, SearchMode::for_target(target), &mut request);
+    let search = tools(&call.body, SearchMode::for_target(target), &mut request);
     let ending = match &target.agent {
         Some(agent) => BodySuffix::default().member("agent_id", &quoted(agent)),
         None => BodySuffix::model(&target.model),
@@ -54,13 +53,13 @@ pub(super) fn body(
     let ending = ending.cap_as(call.max_output, CapName::MaxTokens).effort(call.effort);
     // It tells its usage unasked.
     let ending = if streamed { ending.member("stream", "true") } else { ending };
-    Ok((ending.close(request.into_pieces()), search))
+    Ok((ending.close_written(request), search))
 }
 
 /// Writes the tools. One of the caller's that is called as Mistral's own goes
 /// before that.
-fn tools(members: &RopeMembers, wanted: SearchMode, request: &mut JsonWriter) -> SearchMode {
-    let mut tools = members.get("tools").and_then(Rope::elements).unwrap_or_default();
+fn tools(body: &ChatBody, wanted: SearchMode, request: &mut JsonWriter) -> SearchMode {
+    let mut tools = body.tools.as_ref().and_then(Rope::elements).unwrap_or_default();
     let own = tools.len();
     let taken = tools.iter().any(|it| name_of(it).as_deref() == Some(WEB_SEARCH));
     let search = if taken { SearchMode::Off } else { wanted };
@@ -70,11 +69,11 @@ fn tools(members: &RopeMembers, wanted: SearchMode, request: &mut JsonWriter) ->
     if !tools.is_empty() {
         request.text(r#","tools":["#).list(&tools).text("]");
     }
-    if let Some(choice) = members.get("tool_choice").filter(|_| own > 0) {
+    if let Some(choice) = body.parameter("tool_choice").filter(|_| own > 0) {
         request.text(r#","tool_choice":"#);
         match choice.string().as_deref() {
             Some("required") => request.quoted("any"),
-            _ => request.rope(choice),
+            _ => request.rope(&choice),
         };
     }
     search

@@ -7,7 +7,7 @@ fn claude(model: &str) -> Target {
 }
 
 fn request_body(model: &str, effort: ReasoningEffort, members: &Value) -> Value {
-    sent(ChatCall { effort: Some(effort), ..call(claude(model), members) }, false)
+    sent(&ChatCall { effort: Some(effort), ..call(claude(model), members) }, false)
 }
 
 fn text(words: &str) -> Value {
@@ -18,7 +18,7 @@ fn text(words: &str) -> Value {
 fn it_is_called_with_its_own_headers() {
     let target = Target::new(ProviderType::Anthropic, "https://api.anthropic.com", "claude-opus-5");
 
-    let prepared = prepare(call(target, &hello()), false).unwrap();
+    let prepared = prepare(&call(target, &hello()), false).unwrap();
 
     assert_eq!(prepared.url, "https://api.anthropic.com/v1/messages");
     assert_eq!(prepared.headers["x-api-key"], "sk-secret");
@@ -55,7 +55,7 @@ fn a_conversation_takes_its_form() {
         "frequency_penalty": 1,
     });
 
-    let sent = sent(call(claude("claude-sonnet-4-5"), &body), true);
+    let sent = sent(&call(claude("claude-sonnet-4-5"), &body), true);
 
     let base64 = json!({ "type": "base64", "media_type": "image/jpeg", "data": "QUJD+/A=" });
     let url = json!({ "type": "url", "url": "https://images.example/a.png" });
@@ -96,9 +96,12 @@ fn an_image_is_not_copied_though_its_escapes_stay() {
         r#"{{"messages":[{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":{image}}}}}]}}]"#
     );
     let whole = Bytes::from(open);
-    let call = ChatCall { body: vec![whole.clone()], ..call(claude("claude-opus-5"), &hello()) };
+    let call = ChatCall {
+        body: chat_body(vec![whole.clone()]),
+        ..call(claude("claude-opus-5"), &hello())
+    };
 
-    let prepared = prepare(call, false).unwrap();
+    let prepared = prepare(&call, false).unwrap();
 
     let large = prepared.body.iter().max_by_key(|it| it.len()).unwrap();
     assert!(whole.as_ptr_range().contains(&large.as_ptr()));
@@ -114,8 +117,8 @@ fn the_user_begins_and_a_system_alone_speaks_as_one() {
     let assistant = json!({ "messages": [
         { "role": "system", "content": "s" }, { "role": "assistant", "content": "Hello." } ] });
 
-    let alone = sent(call(claude("claude-opus-5"), &system), false);
-    let begun = sent(call(claude("claude-opus-5"), &assistant), false);
+    let alone = sent(&call(claude("claude-opus-5"), &system), false);
+    let begun = sent(&call(claude("claude-opus-5"), &assistant), false);
 
     assert_eq!(alone["messages"], json!([{ "role": "user", "content": [text("Say hi.")] }]));
     assert!(alone.get("system").is_none());
@@ -133,7 +136,7 @@ fn a_choice_of_tools_is_put_into_its_words() {
         if let Some(parallel) = parallel {
             body["parallel_tool_calls"] = parallel.into();
         }
-        sent(call(claude("claude-opus-5"), &body), false)["tool_choice"].clone()
+        sent(&call(claude("claude-opus-5"), &body), false)["tool_choice"].clone()
     };
 
     assert_eq!(choice(json!("auto"), None), json!({ "type": "auto" }));
@@ -160,7 +163,7 @@ fn tools_that_were_called_are_named_though_none_may_be_called() {
         { "role": "tool", "tool_call_id": "1", "content": "x" },
     ] });
 
-    let sent = sent(call(claude("claude-opus-5"), &body), false);
+    let sent = sent(&call(claude("claude-opus-5"), &body), false);
 
     assert_eq!(sent["tools"], json!([{ "name": "f", "input_schema": { "type": "object" } }]));
     assert_eq!(sent["tool_choice"], json!({ "type": "none" }));
@@ -202,7 +205,7 @@ fn a_cap_bounds_answer_and_thoughts() {
         ..call(claude("claude-sonnet-4-5"), &hello())
     };
 
-    let sent = sent(call, false);
+    let sent = sent(&call, false);
 
     assert_eq!(sent["max_tokens"], 5000);
     assert_eq!(sent["thinking"]["budget_tokens"], 2500);
@@ -214,7 +217,7 @@ fn an_answer_may_have_to_keep_to_a_schema() {
     body["response_format"] = json!({ "type": "json_schema", "json_schema": {
         "name": "x", "schema": { "type": "object" } } });
 
-    let sent = sent(call(claude("claude-opus-5"), &body), false);
+    let sent = sent(&call(claude("claude-opus-5"), &body), false);
 
     let format = json!({ "type": "json_schema", "schema": { "type": "object" } });
     assert_eq!(sent["output_config"], json!({ "format": format }));
@@ -242,7 +245,7 @@ async fn a_stream_takes_the_common_form() {
 #[tokio::test]
 async fn what_its_search_found_is_linked_behind_the_words() {
     let searching = Target { web_search: true, ..claude("claude-opus-4-8") };
-    let sent = sent(call(searching, &hello()), false);
+    let sent = sent(&call(searching, &hello()), false);
     assert_eq!(
         sent["tools"],
         json!([{ "type": "web_search_20250305", "name": "web_search", "max_uses": 5 }])
@@ -266,7 +269,7 @@ fn a_callers_own_tool_of_that_name_goes_before() {
     body["tools"] = json!([{ "type": "function", "function": { "name": "web_search" } }]);
     let searching = Target { web_search: true, ..claude("claude-opus-4-8") };
 
-    assert_eq!(sent(call(searching, &body), false)["tools"].as_array().unwrap().len(), 1);
+    assert_eq!(sent(&call(searching, &body), false)["tools"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ fn a_request_has_its_words_and_no_others() {
         "max_tokens": 7,
         "stream": true,
     });
-    assert_eq!(sent(call, true), expected);
+    assert_eq!(sent(&call, true), expected);
 }
 
 #[test]
@@ -51,11 +51,11 @@ fn an_agent_answers_in_the_models_place() {
     let agent = Target { agent: Some("ag:1".to_owned()), ..target(ProviderType::Mistral) };
     let body = json!({ "messages": [], "temperature": 0.3, "top_p": 1 });
 
-    let prepared = prepare(call(agent.clone(), &body), false).unwrap();
+    let prepared = prepare(&call(agent.clone(), &body), false).unwrap();
 
     assert_eq!(prepared.url, "https://models.example/v1/agents/completions");
-    assert_eq!(sent(call(agent, &body), false), json!({ "messages": [], "agent_id": "ag:1" }));
-    let model = prepare(call(target(ProviderType::Mistral), &body), false).unwrap();
+    assert_eq!(sent(&call(agent, &body), false), json!({ "messages": [], "agent_id": "ag:1" }));
+    let model = prepare(&call(target(ProviderType::Mistral), &body), false).unwrap();
     assert_eq!(model.url, "https://models.example/v1/chat/completions");
 }
 
@@ -71,7 +71,7 @@ fn ids_of_other_models_are_made_to_fit_and_still_agree() {
         { "role": "tool", "tool_call_id": "D681PevKs", "content": "2" },
     ] });
 
-    let sent = sent(call(target(ProviderType::Mistral), &body), false);
+    let sent = sent(&call(target(ProviderType::Mistral), &body), false);
 
     let messages = &sent["messages"];
     let id = messages[0]["tool_calls"][0]["id"].as_str().unwrap();
@@ -88,9 +88,9 @@ fn a_large_message_is_not_copied() {
     let body = json!({ "messages": [{ "role": "user", "content": [
         { "type": "image_url", "image_url": { "url": image } } ] }] });
     let call = call(target(ProviderType::Mistral), &body);
-    let whole = call.body[0].clone();
+    let whole = call.body.messages.flat();
 
-    let prepared = prepare(call, false).unwrap();
+    let prepared = prepare(&call, false).unwrap();
 
     let large = prepared.body.iter().max_by_key(|it| it.len()).unwrap();
     assert!(large.len() > 50_000);
@@ -109,7 +109,7 @@ async fn contents_in_chunks_become_text_and_reasoning() {
 
 #[tokio::test]
 async fn its_own_search_stays_out_of_sight_but_for_what_it_cites() {
-    let sent = sent(call(searching(), &hello()), false);
+    let sent = sent(&call(searching(), &hello()), false);
     assert_eq!(sent["tools"], json!([{ "type": "web_search" }]));
     let events = include_str!("fixtures/mistral_search_stream.sse");
 
@@ -132,7 +132,7 @@ async fn a_tool_of_the_callers_that_is_called_alike_is_the_callers() {
     let events = include_str!("fixtures/mistral_search_stream.sse");
     let (_server, at) = serving(ProviderType::Mistral, events, EVENTS).await;
 
-    let asked = sent(call(searching(), &body), false);
+    let asked = sent(&call(searching(), &body), false);
     let heard = streamed_from(call(Target { web_search: true, ..at }, &body)).await;
 
     assert_eq!(asked["tools"], body["tools"]);

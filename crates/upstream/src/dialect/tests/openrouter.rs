@@ -11,7 +11,7 @@ fn it_reasons_and_searches_in_its_own_words() {
         "messages": hello()["messages"], "model": "m", "reasoning": { "effort": "high" },
         "plugins": [{ "id": "web" }],
     });
-    assert_eq!(sent(call, false), expected);
+    assert_eq!(sent(&call, false), expected);
 }
 
 #[tokio::test]

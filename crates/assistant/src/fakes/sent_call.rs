@@ -1,0 +1,42 @@
+//! Calls as a fake upstream records them.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use pia_json::JsonWriter;
+use pia_kernel::Secret;
+
+use crate::ports::{ChatCall, EmbeddingCall, OutputCap};
+use crate::request::chat_body::ChatBody;
+use crate::routing::target::Target;
+
+/// Call as it was sent upstream.
+#[derive(Debug, Clone)]
+pub(crate) struct SentCall {
+    pub(crate) target: Arc<Target>,
+    pub(crate) key: Secret<String>,
+    pub(crate) max_output: Option<OutputCap>,
+    /// Body as an object that is still open, in pieces.
+    pub(crate) body: Vec<Bytes>,
+}
+
+impl From<ChatCall> for SentCall {
+    fn from(call: ChatCall) -> Self {
+        let ChatCall { target, key, body, max_output, effort: _ } = call;
+        Self { target, key, max_output, body: open_pieces(&body) }
+    }
+}
+
+/// Returns a body as an object that is still open, in pieces.
+pub(crate) fn open_pieces(body: &ChatBody) -> Vec<Bytes> {
+    let mut writer = JsonWriter::default();
+    body.write_open(&mut writer);
+    writer.into_pieces()
+}
+
+impl From<EmbeddingCall> for SentCall {
+    fn from(call: EmbeddingCall) -> Self {
+        let EmbeddingCall { target, key, body } = call;
+        Self { target, key, max_output: None, body: vec![body] }
+    }
+}

@@ -1,0 +1,37 @@
+//! Body of a chat request as it is sent upstream.
+
+use bytes::Bytes;
+use pia_json::{JsonWriter, Rope};
+
+/// Part of a chat request that its caller has a say in, each value as JSON.
+///
+/// Large values are slices of the request that they came in, so that nothing
+/// is held twice.
+#[derive(Debug, Clone, Default)]
+pub struct ChatBody {
+    /// Array of messages.
+    pub messages: Rope,
+    /// Array of tools; nothing if there are none.
+    pub tools: Option<Rope>,
+    /// Other members with their values, in the order in which they are sent.
+    pub parameters: Vec<(&'static str, Bytes)>,
+}
+
+impl ChatBody {
+    /// Returns the value of a parameter.
+    pub fn parameter(&self, key: &str) -> Option<Rope> {
+        let (_, value) = self.parameters.iter().find(|(it, _)| *it == key)?;
+        Some(Rope::from(vec![value.clone()]))
+    }
+
+    /// Writes the body in OpenAI's shape, as an object that is still open.
+    pub fn write_open(&self, writer: &mut JsonWriter) {
+        writer.text("{\"messages\":").rope(&self.messages);
+        if let Some(tools) = &self.tools {
+            writer.text(",\"tools\":").rope(tools);
+        }
+        for (key, value) in &self.parameters {
+            writer.text(",\"").text(key).text("\":").bytes(value);
+        }
+    }
+}
