@@ -42,23 +42,27 @@ impl Chat {
     /// that, and else the one for its mode. The body is held once: what goes
     /// upstream are slices of it. A call without a mode is written down as
     /// talking.
-    pub async fn answer(&self, asker: AiCaller, body: Bytes) -> Result<ChatAnswer, AssistantError> {
+    pub async fn answer(
+        &self,
+        caller: AiCaller,
+        body: Bytes,
+    ) -> Result<ChatAnswer, AssistantError> {
         let asked = parse(&body)?;
         // Its slices go as the upstream takes them; this would hold them all.
         drop(body);
         let (RequestedChoice::Whole(prompt) | RequestedChoice::Stream(prompt, _)) = &asked;
-        self.check_model(asker, prompt.model_hint.model.as_deref()).await?;
+        self.check_model(caller, prompt.model_hint.model.as_deref()).await?;
         match asked {
             RequestedChoice::Whole(prompt) => {
                 let asked =
-                    self.gateway.answer_full(asker, Mode::Assistant, prompt, ToolMode::WithTools);
+                    self.gateway.answer_full(caller, Mode::Assistant, prompt, ToolMode::WithTools);
                 let answer = complete(asked.await?)?;
-                let protected = self.gateway.guardrail.protects(&asker);
+                let protected = self.gateway.guardrail.protects(&caller);
                 Ok(ChatAnswer::Whole(if protected { marked(&answer) } else { answer }))
             }
             RequestedChoice::Stream(prompt, usage) => {
                 let how = (ToolMode::WithTools, usage);
-                let answer = self.gateway.stream(asker, Mode::Assistant, prompt, how).await?;
+                let answer = self.gateway.stream(caller, Mode::Assistant, prompt, how).await?;
                 Ok(ChatAnswer::Stream(Box::new(answer)))
             }
         }
@@ -67,9 +71,13 @@ impl Chat {
 
 impl Chat {
     /// Refuses a model that the caller may not name, where that is an error.
-    async fn check_model(&self, asker: AiCaller, name: Option<&str>) -> Result<(), AssistantError> {
-        let (Surface::OpenAi, Some(name)) = (asker.surface, name) else { return Ok(()) };
-        let may = self.gateway.may_chat(asker, name).await?;
+    async fn check_model(
+        &self,
+        caller: AiCaller,
+        name: Option<&str>,
+    ) -> Result<(), AssistantError> {
+        let (Surface::OpenAi, Some(name)) = (caller.surface, name) else { return Ok(()) };
+        let may = self.gateway.may_chat(caller, name).await?;
         if may { Ok(()) } else { Err(AssistantError::UnknownModel) }
     }
 }
@@ -77,20 +85,20 @@ impl Chat {
 /// The answer as callers take it, if it is one: usage is told for all calls
 /// that it took.
 fn complete(whole: FullAnswer) -> Result<Bytes, AssistantError> {
-    let FullAnswer { body, mut ticket, spent } = whole;
+    let FullAnswer { body, mut metered_call, spent } = whole;
     if !stream::completion::has_message(&body) {
         tracing::warn!(
-            upstream.model = ticket.target.model,
+            upstream.model = metered_call.target.model,
             "an upstream model sent an answer without a message"
         );
         // Who has told no usage, and said nothing, is owed nothing.
-        let told = ticket.meter.reported.is_some();
-        ticket.fail(if told { Billable::Something } else { Billable::Nothing });
+        let told = metered_call.meter.reported.is_some();
+        metered_call.fail(if told { Billable::Something } else { Billable::Nothing });
         return Err(AssistantError::UpstreamFailed);
     }
-    ticket.end = CallEnd::Completed;
+    metered_call.end = CallEnd::Completed;
     let body = normalize_answer(unmarked(body));
-    let all = (spent != Usage::default()).then(|| spent.plus(&ticket.used()));
+    let all = (spent != Usage::default()).then(|| spent.plus(&metered_call.used()));
     let told = all.and_then(|it| stream::completion::with_usage(&body, &it));
     Ok(NullStripper::default().strip(told.unwrap_or(body)))
 }

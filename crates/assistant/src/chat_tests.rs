@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 
 use super::*;
 use crate::credits::usage::{CallOutcome, Usage};
-use crate::fakes::{Script, Surroundings, asker, not_ready, target};
+use crate::fakes::{Script, Surroundings, caller, not_ready, target};
 use crate::gateway::Status;
 use crate::ports::UpstreamError;
 use crate::routing::catalogue::ModelCatalogue;
@@ -17,8 +17,8 @@ const REQUEST: Bytes =
     Bytes::from_static(br#"{"messages":[{"role":"user","content":"12345678"}],"model":"other"}"#);
 const ANSWER: &str = r#"{"id":"x", "choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
 
-async fn whole(around: &Surroundings, asker: AiCaller) -> Result<Bytes, AssistantError> {
-    match Chat::new(around.gateway()).answer(asker, REQUEST).await? {
+async fn whole(around: &Surroundings, caller: AiCaller) -> Result<Bytes, AssistantError> {
+    match Chat::new(around.gateway()).answer(caller, REQUEST).await? {
         ChatAnswer::Whole(body) => Ok(body),
         ChatAnswer::Stream(_) => panic!("not whole"),
     }
@@ -28,7 +28,7 @@ async fn whole(around: &Surroundings, asker: AiCaller) -> Result<Bytes, Assistan
 async fn a_whole_answer_goes_on_byte_by_byte() {
     let around = Surroundings::new(Script::Whole(ANSWER));
 
-    let body = whole(&around, asker()).await.unwrap();
+    let body = whole(&around, caller()).await.unwrap();
 
     assert_eq!(body, ANSWER);
     assert_eq!(around.sent(), r#"{"messages":[{"role":"user","content":"12345678"}]"#);
@@ -37,12 +37,12 @@ async fn a_whole_answer_goes_on_byte_by_byte() {
 #[tokio::test]
 async fn its_usage_is_written_down_with_mode_and_model() {
     let around = Surroundings::new(Script::Whole(ANSWER));
-    let asker = AiCaller { mode: Some(Mode::Research), ..asker() };
+    let caller = AiCaller { mode: Some(Mode::Research), ..caller() };
 
-    whole(&around, asker).await.unwrap();
+    whole(&around, caller).await.unwrap();
 
     let [record] = around.noted().try_into().unwrap();
-    assert_eq!((record.user, record.mode), (asker.user, Mode::Research));
+    assert_eq!((record.user, record.mode), (caller.user, Mode::Research));
     assert_eq!((record.provider, record.model.as_str()), ("OpenAI", "m"));
     assert_eq!(
         record.tokens,
@@ -55,7 +55,7 @@ async fn its_usage_is_written_down_with_mode_and_model() {
 async fn a_call_without_a_mode_is_written_down_as_talking() {
     let around = Surroundings::new(Script::Whole(ANSWER));
 
-    whole(&around, asker()).await.unwrap();
+    whole(&around, caller()).await.unwrap();
 
     assert_eq!(around.noted()[0].mode, Mode::Assistant);
 }
@@ -71,7 +71,7 @@ async fn an_answer_without_a_message_is_a_failure_that_costs_what_was_told() {
     ] {
         let around = Surroundings::new(Script::Whole(body));
 
-        assert_eq!(whole(&around, asker()).await, Err(AssistantError::UpstreamFailed), "{body}");
+        assert_eq!(whole(&around, caller()).await, Err(AssistantError::UpstreamFailed), "{body}");
         assert_eq!(around.noted().first().map(|it| it.outcome), outcome, "{body}");
     }
 }
@@ -84,7 +84,7 @@ async fn a_refusal_costs_nothing() {
     ] {
         let around = Surroundings::new(Script::Fails(err));
 
-        assert_eq!(whole(&around, asker()).await, Err(AssistantError::UpstreamFailed));
+        assert_eq!(whole(&around, caller()).await, Err(AssistantError::UpstreamFailed));
         assert_eq!(around.noted(), []);
     }
 }
@@ -92,7 +92,7 @@ async fn a_refusal_costs_nothing() {
 #[tokio::test]
 async fn a_caller_who_leaves_while_waiting_is_written_down() {
     let around = Surroundings::new(Script::Silence);
-    let mut waiting = Box::pin(whole(&around, asker()));
+    let mut waiting = Box::pin(whole(&around, caller()));
     not_ready(&mut waiting).await;
 
     drop(waiting);
@@ -108,7 +108,7 @@ async fn a_caller_who_leaves_while_waiting_is_written_down() {
 #[tokio::test]
 async fn a_stop_ends_the_waiting() {
     let around = Surroundings::new(Script::Silence);
-    let mut waiting = Box::pin(whole(&around, asker()));
+    let mut waiting = Box::pin(whole(&around, caller()));
     not_ready(&mut waiting).await;
 
     around.stop_now();
@@ -122,11 +122,11 @@ async fn without_a_model_there_is_no_call() {
     let gateway = around.gateway();
     gateway.catalogue.set(ModelCatalogue::default());
 
-    let outcome = Chat::new(gateway.clone()).answer(asker(), REQUEST).await;
+    let outcome = Chat::new(gateway.clone()).answer(caller(), REQUEST).await;
 
     assert_eq!(outcome.err(), Some(AssistantError::NotConfigured));
     let none = Status { available: false, modes: vec![] };
-    assert_eq!(gateway.status(asker().group).await, Ok(none));
+    assert_eq!(gateway.status(caller().group).await, Ok(none));
     assert_eq!(around.noted(), []);
 }
 
@@ -134,7 +134,7 @@ async fn without_a_model_there_is_no_call() {
 async fn the_status_names_the_modes_that_are_served() {
     let around = Surroundings::new(Script::Silence);
 
-    let status = around.gateway().status(asker().group).await;
+    let status = around.gateway().status(caller().group).await;
 
     assert_eq!(status, Ok(Status { available: true, modes: Mode::ALL.to_vec() }));
 }
@@ -148,9 +148,9 @@ async fn a_group_that_may_only_name_models_is_served_too() {
         .catalogue
         .set(ModelCatalogue { entries: vec![Arc::new(entry)], ..ModelCatalogue::default() });
 
-    let status = gateway.status(asker().group).await;
+    let status = gateway.status(caller().group).await;
 
     assert_eq!(status, Ok(Status { available: true, modes: vec![] }));
-    assert_eq!(gateway.model(asker(), "a").await, Ok(Some("A".to_owned())));
-    assert_eq!(gateway.model(asker(), "pia-cloud").await, Ok(None));
+    assert_eq!(gateway.model(caller(), "a").await, Ok(Some("A".to_owned())));
+    assert_eq!(gateway.model(caller(), "pia-cloud").await, Ok(None));
 }

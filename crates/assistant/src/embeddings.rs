@@ -15,7 +15,7 @@ use crate::error::{AssistantError, Violation};
 use crate::gateway::{AiCaller, Gateway, cost};
 use crate::ports::EmbeddingCall;
 use crate::request::chat_request::malformed;
-use crate::request::sample::Text;
+use crate::request::sample::PromptText;
 use crate::routing::attempts::AttemptOutcome;
 use crate::routing::keys::rest;
 use crate::routing::refusal::{Tools, explain_failure};
@@ -62,7 +62,7 @@ enum Input<'a> {
 /// A request that may go on.
 struct Checked {
     model: String,
-    text: Text,
+    text: PromptText,
     /// The JSON object, still open, without the model.
     body: Bytes,
 }
@@ -82,16 +82,16 @@ impl Embeddings {
 
     /// Answers a request in the shape of OpenAI's embeddings, as the upstream
     /// does, out of the caller's budget.
-    pub async fn answer(&self, asker: AiCaller, body: &[u8]) -> Result<Bytes, AssistantError> {
+    pub async fn answer(&self, caller: AiCaller, body: &[u8]) -> Result<Bytes, AssistantError> {
         let request = parse(body)?;
-        let rules = self.gateway.rules.rules_of(asker.group).await?;
+        let rules = self.gateway.rules.rules_of(caller.group).await?;
         let catalogue = self.gateway.catalogue.get();
         let target = catalogue.embedder(&request.model);
         let target = target.filter(|_| may_choose(&rules, &request.model));
         let target = Arc::clone(target.ok_or(AssistantError::UnknownModel)?);
         let wanted = CallRequest {
-            asker,
-            mode: asker.mode.unwrap_or(Mode::Assistant),
+            caller,
+            mode: caller.mode.unwrap_or(Mode::Assistant),
             rules: &rules,
             target: Arc::clone(&target),
             rates: reserved(target.rates),
@@ -99,24 +99,25 @@ impl Embeddings {
             prompt: request.text,
             max_output: None,
         };
-        let AdmittedCall { mut ticket, prompt: tokens, .. } = self.gateway.admit(wanted).await?;
+        let AdmittedCall { mut metered_call, prompt: tokens, .. } =
+            self.gateway.admit(wanted).await?;
         let patience = self.gateway.settings.get().max_wait;
-        match self.gateway.acquire_permit(&target, (asker.group, tokens), patience).await {
-            Ok(slot) => ticket.permit = Some(slot),
+        match self.gateway.acquire_permit(&target, (caller.group, tokens), patience).await {
+            Ok(slot) => metered_call.permit = Some(slot),
             Err(crowded) => {
-                ticket.fail(Billable::Nothing);
+                metered_call.fail(Billable::Nothing);
                 return Err(crowded);
             }
         }
-        let answer = self.ask(&target, &mut ticket, &request.body).await?;
-        complete(answer, ticket)
+        let answer = self.ask(&target, &mut metered_call, &request.body).await?;
+        complete(answer, metered_call)
     }
 
     /// Asks the model, with one key after the other.
     async fn ask(
         &self,
         target: &Arc<Target>,
-        ticket: &mut MeteredCall,
+        metered_call: &mut MeteredCall,
         body: &Bytes,
     ) -> Result<Bytes, AssistantError> {
         let gateway = &self.gateway;
@@ -126,7 +127,7 @@ impl Embeddings {
                 EmbeddingCall { target: Arc::clone(target), key: key.clone(), body: body.clone() };
             let err = match gateway.unless_stopped(gateway.upstream.embed(call)).await {
                 None => {
-                    ticket.fail(Billable::Something);
+                    metered_call.fail(Billable::Something);
                     return Err(AssistantError::Stopping);
                 }
                 Some(Ok(answer)) => {
@@ -138,7 +139,7 @@ impl Embeddings {
             let outcome = AttemptOutcome::from_error(&err);
             gateway.attempts.count(target, outcome);
             refused = explain_failure(&err, Tools::None, target);
-            ticket.fail(cost(&err));
+            metered_call.fail(cost(&err));
             if !outcome.blames_the_key() {
                 break;
             }
@@ -155,19 +156,19 @@ fn reserved(rates: Rates) -> Rates {
 }
 
 /// The answer, if it is one. What the upstream told of its tokens is believed.
-fn complete(body: Bytes, mut ticket: MeteredCall) -> Result<Bytes, AssistantError> {
-    ticket.meter.reported = stream::completion::usage(&body);
+fn complete(body: Bytes, mut metered_call: MeteredCall) -> Result<Bytes, AssistantError> {
+    metered_call.meter.reported = stream::completion::usage(&body);
     let vectors = serde_json::from_slice::<Vectors<'_>>(&body).ok();
     if vectors.is_none_or(|it| it.data.is_empty()) {
         tracing::warn!(
-            upstream.model = ticket.target.model,
+            upstream.model = metered_call.target.model,
             "an upstream model sent an answer without vectors"
         );
-        let told = ticket.meter.reported.is_some();
-        ticket.fail(if told { Billable::Something } else { Billable::Nothing });
+        let told = metered_call.meter.reported.is_some();
+        metered_call.fail(if told { Billable::Something } else { Billable::Nothing });
         return Err(AssistantError::UpstreamFailed);
     }
-    ticket.end = CallEnd::Completed;
+    metered_call.end = CallEnd::Completed;
     Ok(body)
 }
 
@@ -218,8 +219,8 @@ fn parsed<'a, T: Deserialize<'a>>(json: Option<&'a RawValue>) -> Option<T> {
 
 impl Input<'_> {
     /// Returns its text; nothing where a part is empty or there are too many.
-    fn text(&self) -> Option<Text> {
-        let mut text = Text::default();
+    fn text(&self) -> Option<PromptText> {
+        let mut text = PromptText::default();
         let mut count = |tokens: &[u32]| {
             let number = i64::try_from(tokens.len()).unwrap_or(i64::MAX);
             text.besides = text.besides.saturating_add(number);

@@ -5,7 +5,7 @@ use pia_kernel::{CreditLimits, LiveSetting};
 use super::*;
 use crate::credits::usage::CallOutcome;
 use crate::error::AssistantError;
-use crate::fakes::{self, Script, Surroundings, asker};
+use crate::fakes::{self, Script, Surroundings, caller};
 use crate::ports::UpstreamError;
 use crate::request::surface::Surface;
 use crate::routing::catalogue::ModelCatalogue;
@@ -32,7 +32,7 @@ fn gateway(around: &Surroundings) -> Gateway {
 }
 
 async fn embed(around: &Surroundings, body: &str) -> Result<Bytes, AssistantError> {
-    Embeddings::new(gateway(around)).answer(asker(), body.as_bytes()).await
+    Embeddings::new(gateway(around)).answer(caller(), body.as_bytes()).await
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn only_an_embedding_model_that_the_group_may_name_is_asked() {
     assert!(matches!(refused, Err(AssistantError::UnknownModel)), "{refused:?}");
     assert!(matches!(unknown, Err(AssistantError::UnknownModel)), "{unknown:?}");
     let gateway = gateway(&around);
-    let listed = async |surface| gateway.models(AiCaller { surface, ..asker() }).await.unwrap();
+    let listed = async |surface| gateway.models(AiCaller { surface, ..caller() }).await.unwrap();
     assert_eq!(listed(Surface::OpenAi).await, ["small"]);
     assert!(listed(Surface::Desktop).await.is_empty(), "nobody can talk to it");
 }

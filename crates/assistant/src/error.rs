@@ -83,7 +83,7 @@ pub enum AssistantError {
     },
     /// More is asked of the upstream than the operator lets through.
     #[error("too much is asked of the upstream")]
-    Crowded {
+    UpstreamLimitReached {
         /// Time to wait.
         retry_after: Duration,
     },
@@ -142,7 +142,7 @@ impl AssistantError {
                 return Cow::Owned(format!("Your credits are used up until {resets_at}."));
             }
             Self::UpstreamBusy { .. } => "The upstream AI provider is busy. Try again later.",
-            Self::Crowded { .. } => {
+            Self::UpstreamLimitReached { .. } => {
                 "Too many requests are waiting for the AI model. Try again later."
             }
             Self::UpstreamRefused | Self::UpstreamFailed => {
@@ -167,7 +167,7 @@ impl AssistantError {
             Self::OverBudget(_) => (429, "insufficient_quota", "insufficient_quota"),
             Self::NotConfigured => (503, SERVER_ERROR, "ai_not_configured"),
             Self::UpstreamBusy { .. } => (503, SERVER_ERROR, "upstream_busy"),
-            Self::Crowded { .. } => (503, SERVER_ERROR, "ai_crowded"),
+            Self::UpstreamLimitReached { .. } => (503, SERVER_ERROR, "ai_crowded"),
             Self::UpstreamFailed => (502, SERVER_ERROR, "upstream_failed"),
             Self::UpstreamTimeout => (504, SERVER_ERROR, "upstream_timeout"),
             Self::Unavailable => (503, SERVER_ERROR, "unavailable"),
@@ -195,7 +195,7 @@ impl AssistantError {
             | Self::OverBudget(_)
             | Self::UpstreamRefused => true,
             Self::UpstreamBusy { .. }
-            | Self::Crowded { .. }
+            | Self::UpstreamLimitReached { .. }
             | Self::UpstreamFailed
             | Self::UpstreamTimeout
             | Self::Unavailable
@@ -213,9 +213,10 @@ impl AssistantError {
             | Self::TextTooLong { .. }
             | Self::ToolsRefused => "Bad Request",
             Self::UnknownModel => "Not Found",
-            Self::NotConfigured | Self::Crowded { .. } | Self::Unavailable | Self::Stopping => {
-                "Service Unavailable"
-            }
+            Self::NotConfigured
+            | Self::UpstreamLimitReached { .. }
+            | Self::Unavailable
+            | Self::Stopping => "Service Unavailable",
             Self::OverBudget(_) => "Token Limit Exceeded",
             Self::ContextTooLong
             | Self::UpstreamBusy { .. }

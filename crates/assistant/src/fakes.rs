@@ -27,8 +27,8 @@ pub(crate) use self::sent_call::open_pieces;
 use crate::credits::rates::Micros;
 use crate::credits::usage::UsageRecord;
 use crate::credits::{
-    Admission, AdmissionRequest, CreditSettings, CreditStore, CreditWindows, Holder, Mismatch,
-    ReservationGuard, ReservationLine, Settlement, SettlementSink, Weeks, Window,
+    Admission, AdmissionRequest, CreditHolder, CreditMismatch, CreditSettings, CreditStore,
+    CreditWindows, ReservationGuard, ReservationLine, Settlement, SettlementSink, Weeks, Window,
 };
 use crate::gateway::{AiCaller, Gateway};
 use crate::guardrail::Guardrail;
@@ -52,7 +52,7 @@ pub(crate) fn target(model: &str) -> Arc<Target> {
     Arc::new(target.with_key("sk-1"))
 }
 
-pub(crate) fn asker() -> AiCaller {
+pub(crate) fn caller() -> AiCaller {
     AiCaller {
         user: UserId::generate(),
         group: GroupId::generate(),
@@ -93,7 +93,7 @@ struct Inner {
     protects: AtomicBool,
     calls: Mutex<Vec<SentCall>>,
     noted: Mutex<Vec<UsageRecord>>,
-    books: Mutex<Option<CreditWindows>>,
+    credit_windows: Mutex<Option<CreditWindows>>,
     asked: Mutex<Vec<AdmissionRequest>>,
     settled: Mutex<Vec<Settlement>>,
     time: Mutex<Time>,
@@ -123,7 +123,7 @@ impl Surroundings {
             protects: AtomicBool::default(),
             calls: Mutex::default(),
             noted: Mutex::default(),
-            books: Mutex::default(),
+            credit_windows: Mutex::default(),
             asked: Mutex::default(),
             settled: Mutex::default(),
             time: Mutex::default(),
@@ -271,7 +271,7 @@ impl Surroundings {
 }
 
 impl UsageLog for Surroundings {
-    fn note(&self, usage: UsageRecord) {
+    fn record(&self, usage: UsageRecord) {
         self.0.noted.lock().unwrap().push(usage);
     }
 }
@@ -316,9 +316,9 @@ impl WebSearch for Surroundings {
 impl SettlementSink for Surroundings {
     fn settle(&self, settlement: Settlement) {
         self.0.noted.lock().unwrap().extend(settlement.usage.clone());
-        let mut books = self.0.books.lock().unwrap();
+        let mut credit_windows = self.0.credit_windows.lock().unwrap();
         let parts: &[ReservationLine] = &settlement.parts;
-        books.as_mut().unwrap().settle(parts, settlement.spent, parts);
+        credit_windows.as_mut().unwrap().settle(parts, settlement.spent, parts);
         self.0.settled.lock().unwrap().push(settlement);
     }
 }
@@ -328,14 +328,17 @@ impl SettlementSink for Surroundings {
 impl CreditStore for Surroundings {
     async fn admit(&self, ask: AdmissionRequest) -> Result<Admission, Unavailable> {
         self.0.asked.lock().unwrap().push(ask);
-        let mut books = self.0.books.lock().unwrap();
+        let mut credit_windows = self.0.credit_windows.lock().unwrap();
         let (weeks, now) = (Weeks::default(), Timestamp::UNIX_EPOCH);
-        let books =
-            books.get_or_insert_with(|| CreditWindows { windows: BTreeMap::new(), weeks, now });
+        let credit_windows = credit_windows.get_or_insert_with(|| CreditWindows {
+            windows: BTreeMap::new(),
+            weeks,
+            now,
+        });
         for key in ask.holder.windows() {
-            books.windows.entry(key).or_insert_with(|| Window::new(key));
+            credit_windows.windows.entry(key).or_insert_with(|| Window::new(key));
         }
-        Ok(match books.admit(&ask) {
+        Ok(match credit_windows.admit(&ask) {
             Ok(grant) => {
                 let (id, sink) = (uuid::Uuid::now_v7(), Arc::new(self.clone()));
                 let reservation = ReservationGuard::new(id, grant.parts, sink);
@@ -349,7 +352,7 @@ impl CreditStore for Surroundings {
         })
     }
 
-    async fn load_windows(&self, _: Holder) -> Result<CreditWindows, Unavailable> {
+    async fn load_windows(&self, _: CreditHolder) -> Result<CreditWindows, Unavailable> {
         panic!("the gateway looks at no books")
     }
 
@@ -362,7 +365,7 @@ impl CreditStore for Surroundings {
         panic!("the gateway gives no credits")
     }
 
-    async fn find_mismatches(&self) -> Result<Vec<Mismatch>, Unavailable> {
+    async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable> {
         panic!("the gateway checks nothing")
     }
 }

@@ -100,7 +100,7 @@ pub struct Gateway {
 pub(crate) struct FullAnswer {
     pub(crate) body: Bytes,
     /// Of the last call that it took.
-    pub(crate) ticket: MeteredCall,
+    pub(crate) metered_call: MeteredCall,
     /// Of the calls before.
     pub(crate) spent: Usage,
 }
@@ -119,19 +119,19 @@ impl Gateway {
     /// be spelled in any case; nothing where they may not.
     pub async fn model(
         &self,
-        asker: AiCaller,
+        caller: AiCaller,
         name: &str,
     ) -> Result<Option<String>, AssistantError> {
-        let models = self.models(asker).await?;
+        let models = self.models(caller).await?;
         Ok(models.into_iter().find(|it| it.eq_ignore_ascii_case(name)))
     }
 
     /// The names that a caller may give as the `model` of a request: for
     /// OpenAI's clients also those of embedding models.
-    pub async fn models(&self, asker: AiCaller) -> Result<Vec<String>, AssistantError> {
-        let (rules, catalogue) = (self.rules.rules_of(asker.group).await?, self.catalogue.get());
+    pub async fn models(&self, caller: AiCaller) -> Result<Vec<String>, AssistantError> {
+        let (rules, catalogue) = (self.rules.rules_of(caller.group).await?, self.catalogue.get());
         let mut models = choices(&catalogue, &rules);
-        if asker.surface == Surface::OpenAi {
+        if caller.surface == Surface::OpenAi {
             models.extend(embedders(&catalogue, &rules));
         }
         Ok(models)
@@ -140,10 +140,10 @@ impl Gateway {
     /// Returns whether a caller may name this model for a conversation.
     pub(crate) async fn may_chat(
         &self,
-        asker: AiCaller,
+        caller: AiCaller,
         name: &str,
     ) -> Result<bool, AssistantError> {
-        let rules = self.rules.rules_of(asker.group).await?;
+        let rules = self.rules.rules_of(caller.group).await?;
         let models = choices(&self.catalogue.get(), &rules);
         Ok(models.iter().any(|it| it.eq_ignore_ascii_case(name)))
     }
@@ -160,7 +160,9 @@ impl Gateway {
         match self.unless_stopped(entering).await {
             None => Err(AssistantError::Stopping),
             Some(Ok(slot)) => Ok(slot),
-            Some(Err(LimitReached { retry_after })) => Err(AssistantError::Crowded { retry_after }),
+            Some(Err(LimitReached { retry_after })) => {
+                Err(AssistantError::UpstreamLimitReached { retry_after })
+            }
         }
     }
 
@@ -169,25 +171,25 @@ impl Gateway {
     /// to find out.
     pub(crate) async fn answer_full(
         &self,
-        asker: AiCaller,
+        caller: AiCaller,
         otherwise: Mode,
         prompt: UpstreamPrompt,
         served: ToolMode,
     ) -> Result<FullAnswer, AssistantError> {
-        let mut turn = Turn::begin(self.clone(), asker, otherwise, prompt, served).await?;
+        let mut turn = Turn::begin(self.clone(), caller, otherwise, prompt, served).await?;
         loop {
-            let (body, ticket) = turn.whole().await?;
+            let (body, metered_call) = turn.whole().await?;
             let called = turn.has_tools().then(|| stream::completion::calls(&body)).flatten();
             let Some((calls, text)) = called else {
-                return Ok(FullAnswer { body, ticket, spent: turn.previous_usage });
+                return Ok(FullAnswer { body, metered_call, spent: turn.previous_usage });
             };
             let (ours, theirs): (Vec<_>, Vec<_>) =
                 calls.into_iter().partition(|it| turn.is_ours(&it.name));
             if ours.is_empty() || !theirs.is_empty() || !turn.has_rounds_left() {
                 let body = stream::completion::with_calls(&body, &theirs).unwrap_or(body);
-                return Ok(FullAnswer { body, ticket, spent: turn.previous_usage });
+                return Ok(FullAnswer { body, metered_call, spent: turn.previous_usage });
             }
-            turn.settle(ticket);
+            turn.settle(metered_call);
             turn.serve(ours, &text).await;
         }
     }
@@ -195,15 +197,15 @@ impl Gateway {
     /// Begins a streamed answer.
     pub(crate) async fn stream(
         &self,
-        asker: AiCaller,
+        caller: AiCaller,
         otherwise: Mode,
         prompt: UpstreamPrompt,
         (served, usage): (ToolMode, UsageChunks),
     ) -> Result<ChatStream, AssistantError> {
         let tools = prompt.tools;
-        let turn = Turn::begin(self.clone(), asker, otherwise, prompt, served).await?;
+        let turn = Turn::begin(self.clone(), caller, otherwise, prompt, served).await?;
         let settings = self.settings.get();
-        let protected = self.guardrail.protects(&asker);
+        let protected = self.guardrail.protects(&caller);
         ChatStream::new(turn, self, settings.heartbeat, protected)
             .with_tools(tools)
             .with_usage(usage)

@@ -10,14 +10,14 @@ use pia_json::Members;
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait Guardrail: Send + Sync {
     /// Returns whether the answer to this asker is.
-    fn protects(&self, asker: &AiCaller) -> bool;
+    fn protects(&self, caller: &AiCaller) -> bool;
 }
 
 /// A server without a guardrail.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Unguarded;
+pub struct NoGuardrail;
 
-impl Guardrail for Unguarded {
+impl Guardrail for NoGuardrail {
     fn protects(&self, _asker: &AiCaller) -> bool {
         false
     }

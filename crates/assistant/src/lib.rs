@@ -24,18 +24,18 @@ pub use credits::MockCreditStore;
 pub use credits::rates::{Micros, Rates};
 pub use credits::usage::{CallOutcome, Usage, UsageRecord};
 pub use credits::{
-    Admission, AdmissionRequest, Buckets, BudgetRefusal, CreditSettings, CreditStore, CreditView,
-    CreditWindows, Credits, FreeTier, Gauge, Grant, Holder, Mismatch, Period, ReservationGuard,
-    ReservationLine, Settlement, SettlementSink, Stock, TruncationCause, WeekGauge, Weeks, Window,
-    WindowKey, WindowKind,
+    Admission, AdmissionRequest, Buckets, BudgetRefusal, CallGrant, CreditHolder, CreditMismatch,
+    CreditSettings, CreditStock, CreditStore, CreditView, CreditWindows, Credits, FreeTier, Gauge,
+    Period, ReservationGuard, ReservationLine, Settlement, SettlementSink, TruncationCause,
+    WeekGauge, Weeks, Window, WindowKey, WindowKind,
 };
 pub use embeddings::Embeddings;
 pub use error::{AssistantError, OpenAiError, Violation};
 pub use gateway::{AiCaller, Gateway, Status};
-pub use guardrail::{Guardrail, Unguarded};
-pub use optimize::drafting::Drafting;
+pub use guardrail::{Guardrail, NoGuardrail};
+pub use optimize::drafting::PromptDrafting;
 pub use optimize::templates::{Template, templates};
-pub use optimize::{Optimize, OptimizeRequest, Optimized};
+pub use optimize::{Optimize, OptimizeRequest, OptimizedText};
 pub use personas::{GrantedPersona, NoPersonas, Personas};
 pub use ports::{
     CapName, ChatCall, ChatUpstream, EmbeddingCall, Frame, Frames, OutputCap, Timer, TimerFuture,

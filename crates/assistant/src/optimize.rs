@@ -51,7 +51,7 @@ pub struct OptimizeRequest {
 
 /// A text that was improved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Optimized {
+pub struct OptimizedText {
     /// The text.
     pub text: String,
     /// Usage, as the upstream reported or as we estimate.
@@ -75,12 +75,12 @@ impl Optimize {
     /// the caller's budget where that left no room for all of it.
     pub async fn run(
         &self,
-        asker: AiCaller,
+        caller: AiCaller,
         request: OptimizeRequest,
-    ) -> Result<Optimized, AssistantError> {
+    ) -> Result<OptimizedText, AssistantError> {
         let prompt = self.prompt(&request)?;
-        let asked = self.gateway.answer_full(asker, Mode::Optimize, prompt, ToolMode::Plainly);
-        let FullAnswer { body, mut ticket, .. } = asked.await?;
+        let asked = self.gateway.answer_full(caller, Mode::Optimize, prompt, ToolMode::Plainly);
+        let FullAnswer { body, mut metered_call, .. } = asked.await?;
         let read = completion::parse(&body);
         let cut_off = read.as_ref().is_some_and(Completion::is_cut_off);
         let answer = read
@@ -89,25 +89,25 @@ impl Optimize {
             .filter(|it| !it.is_empty());
         let Some(text) = answer else {
             tracing::warn!(
-                upstream.model = ticket.target.model,
+                upstream.model = metered_call.target.model,
                 "an upstream model gave no text, or not all of it"
             );
-            return Err(ticket.fail_incomplete(cut_off));
+            return Err(metered_call.fail_incomplete(cut_off));
         };
-        ticket.end = CallEnd::Completed;
-        Ok(Optimized { text, usage: ticket.used() })
+        metered_call.end = CallEnd::Completed;
+        Ok(OptimizedText { text, usage: metered_call.used() })
     }
 
     /// Improves a text and gives it as it comes, in chunks of OpenAI's shape;
     /// the last one tells usage.
     pub async fn stream(
         &self,
-        asker: AiCaller,
+        caller: AiCaller,
         request: OptimizeRequest,
     ) -> Result<ChatStream, AssistantError> {
         let prompt = self.prompt(&request)?;
         let how = (ToolMode::Plainly, UsageChunks::Told);
-        self.gateway.stream(asker, Mode::Optimize, prompt, how).await
+        self.gateway.stream(caller, Mode::Optimize, prompt, how).await
     }
 
     fn prompt(&self, request: &OptimizeRequest) -> Result<UpstreamPrompt, AssistantError> {
@@ -167,9 +167,9 @@ fn built_in(named: &str) -> Option<&'static str> {
     Some(found.prompt)
 }
 
-fn check_length(field: &str, value: &str, most: usize, wrong: &mut Vec<Violation>) {
-    if utf16_len(value) > most {
-        let message = format!("{field} must not be longer than {most} characters.");
+fn check_length(field: &str, value: &str, max: usize, wrong: &mut Vec<Violation>) {
+    if utf16_len(value) > max {
+        let message = format!("{field} must not be longer than {max} characters.");
         wrong.push(Violation::new(field, "too_long", message));
     }
 }

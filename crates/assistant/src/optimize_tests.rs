@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::*;
 use crate::credits::usage::CallOutcome;
 use crate::credits::{Gauge, Period};
-use crate::fakes::{Script, Surroundings, asker, pass};
+use crate::fakes::{Script, Surroundings, caller, pass};
 use crate::ports::Frame;
 use crate::rules::GroupRules;
 use pia_kernel::{BudgetPeriod, CreditLimits};
@@ -22,9 +22,9 @@ fn request(text: &str) -> OptimizeRequest {
 async fn optimise(
     answer: &'static str,
     request: OptimizeRequest,
-) -> (Result<Optimized, AssistantError>, Surroundings) {
+) -> (Result<OptimizedText, AssistantError>, Surroundings) {
     let around = Surroundings::new(Script::Whole(answer));
-    let outcome = Optimize::new(around.gateway()).run(asker(), request).await;
+    let outcome = Optimize::new(around.gateway()).run(caller(), request).await;
     (outcome, around)
 }
 
@@ -51,7 +51,7 @@ async fn a_text_comes_back_trimmed_with_its_usage() {
     let (outcome, around) = optimise(ANSWER, request("bad")).await;
 
     let usage = Usage { input: 3, cached_input: 0, output: 1, connector: 0, reasoning: 0 };
-    assert_eq!(outcome, Ok(Optimized { text: "Better.".to_owned(), usage }));
+    assert_eq!(outcome, Ok(OptimizedText { text: "Better.".to_owned(), usage }));
     let [record] = around.noted().try_into().unwrap();
     assert_eq!((record.mode, record.outcome), (Mode::Optimize, CallOutcome::Completed));
     assert_eq!((record.tokens, record.estimated), (usage, false));
@@ -191,7 +191,7 @@ async fn what_the_budget_had_cut_off_is_refused_as_the_budget_is() {
     };
     let asked = async |answer: &'static str, hourly| {
         let around = Surroundings::new(Script::Whole(answer)).with_rules(with(hourly));
-        let outcome = Optimize::new(around.gateway()).run(asker(), request("x")).await;
+        let outcome = Optimize::new(around.gateway()).run(caller(), request("x")).await;
         (outcome, around)
     };
 
@@ -220,7 +220,7 @@ async fn a_streamed_text_comes_in_chunks_and_tells_usage() {
     let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"Better.\"}}]}\n\n";
     let around = Surroundings::new(Script::Frames(vec![Ok(pass(chunk)), Ok(Frame::Done)]));
 
-    let answer = Optimize::new(around.gateway()).stream(asker(), request("bad")).await.unwrap();
+    let answer = Optimize::new(around.gateway()).stream(caller(), request("bad")).await.unwrap();
     let stream = answer.collect::<Vec<_>>().await.concat();
 
     let stream = String::from_utf8(stream).unwrap();

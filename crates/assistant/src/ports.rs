@@ -144,7 +144,7 @@ pub trait ChatUpstream: Send + Sync {
 pub trait UsageLog: Send + Sync {
     /// Notes what a call used. Never waits; the adapter writes it soon after,
     /// and tries again while the database is away.
-    fn note(&self, usage: UsageRecord);
+    fn record(&self, usage: UsageRecord);
 }
 
 /// Counter of tokens.

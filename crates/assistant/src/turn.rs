@@ -19,7 +19,7 @@ use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError};
 use crate::request::chat_body::ChatBody;
 use crate::request::messages::MAX_VIOLATIONS;
 use crate::request::prompt_body::{AddedMessages, UpstreamPrompt};
-use crate::request::sample::Text;
+use crate::request::sample::PromptText;
 use crate::request::surface::Surface;
 use crate::routing::attempts::{AttemptOutcome, may_be_repeated};
 use crate::routing::keys::rest;
@@ -50,7 +50,7 @@ pub(crate) enum ToolMode {
 /// A turn that is being answered.
 pub(crate) struct Turn {
     gateway: Gateway,
-    asker: AiCaller,
+    caller: AiCaller,
     /// Mode that is recorded where its caller names none.
     otherwise: Mode,
     rules: Arc<GroupRules>,
@@ -73,25 +73,25 @@ type PendingCall<T> = Pin<Box<dyn Future<Output = Result<T, UpstreamError>> + Se
 impl Turn {
     /// Returns the surface that the call came through.
     pub(crate) fn surface(&self) -> Surface {
-        self.asker.surface
+        self.caller.surface
     }
 
     pub(crate) async fn begin(
         gateway: Gateway,
-        asker: AiCaller,
+        caller: AiCaller,
         otherwise: Mode,
         mut prompt: UpstreamPrompt,
         served: ToolMode,
     ) -> Result<Self, AssistantError> {
-        let rules = gateway.rules.rules_of(asker.group).await?;
-        if let Some(persona) = asker.persona {
-            let granted = gateway.personas.granted(asker.group, persona).await?;
+        let rules = gateway.rules.rules_of(caller.group).await?;
+        if let Some(persona) = caller.persona {
+            let granted = gateway.personas.granted(caller.group, persona).await?;
             tracing::debug!(granted = granted.is_some(), "a persona was named");
         }
         let catalogue = gateway.catalogue.get();
         // Optimising is what its routes are for, named or not.
         let optimising = (otherwise == Mode::Optimize).then_some(otherwise);
-        let mut route = route(&catalogue, &rules, asker.mode.or(optimising), &prompt.model_hint)
+        let mut route = route(&catalogue, &rules, caller.mode.or(optimising), &prompt.model_hint)
             .ok_or(AssistantError::NotConfigured)?;
         let hosted = &prompt.hosted;
         if let Some(first) = route.first() {
@@ -123,7 +123,7 @@ impl Turn {
         let declared = declared.into_iter().map(Bytes::from).collect();
         Ok(Self {
             gateway,
-            asker,
+            caller,
             otherwise,
             rules,
             route,
@@ -172,18 +172,18 @@ impl Turn {
         let asking = self.call_upstreams(|upstream, call| {
             Box::pin(async move { reject_error_body(upstream.complete(call).await?, tools) })
         });
-        let (body, mut ticket) = asking.await?;
-        ticket.meter.reported = stream::completion::usage(&body);
-        if ticket.meter.reported.is_none() {
-            ticket.meter.count_text(&stream::completion::text(&body));
+        let (body, mut metered_call) = asking.await?;
+        metered_call.meter.reported = stream::completion::usage(&body);
+        if metered_call.meter.reported.is_none() {
+            metered_call.meter.count_text(&stream::completion::text(&body));
         }
-        Ok((body, ticket))
+        Ok((body, metered_call))
     }
 
     /// A call of it is over, and was answered.
-    pub(crate) fn settle(&mut self, mut ticket: MeteredCall) {
-        self.previous_usage = self.previous_usage.plus(&ticket.used());
-        ticket.end = CallEnd::Completed;
+    pub(crate) fn settle(&mut self, mut metered_call: MeteredCall) {
+        self.previous_usage = self.previous_usage.plus(&metered_call.used());
+        metered_call.end = CallEnd::Completed;
     }
 
     /// Does what the model has called for, so that it can be asked again.
@@ -217,7 +217,7 @@ impl Turn {
     async fn run_search(&self, query: &str) -> String {
         let failed = || "The search failed. Answer without it, and say so.".to_owned();
         let Some(provider) = &self.tools.search else { return failed() };
-        let found = self.gateway.search_unless_stopped(provider, self.asker.group, query).await;
+        let found = self.gateway.search_unless_stopped(provider, self.caller.group, query).await;
         found.map_or_else(failed, |it| format_results(&it))
     }
 
@@ -229,10 +229,10 @@ impl Turn {
         let asked = question;
         let question = json!({ "type": "text", "text": question });
         let messages = format!(r#"[{{"role":"user","content":[{question},{picture}]}}]"#);
-        let text = Text { besides: TOKENS_PER_IMAGE, ..Text::from_words(&[asked]) };
+        let text = PromptText { besides: TOKENS_PER_IMAGE, ..PromptText::from_words(&[asked]) };
         let mut looking = Self {
             gateway: self.gateway.clone(),
-            asker: self.asker,
+            caller: self.caller,
             otherwise: self.otherwise,
             rules: Arc::clone(&self.rules),
             route: sight.route.clone(),
@@ -246,14 +246,14 @@ impl Turn {
             previous_usage: Usage::default(),
             committed: Arc::default(),
         };
-        let Ok((body, mut ticket)) = looking.whole().await else { return failed() };
+        let Ok((body, mut metered_call)) = looking.whole().await else { return failed() };
         let seen =
             stream::completion::parse(&body).map(|it| it.text).filter(|it| !it.trim().is_empty());
         if seen.is_none() {
-            ticket.fail(Billable::Something);
+            metered_call.fail(Billable::Something);
             return failed();
         }
-        self.settle(ticket);
+        self.settle(metered_call);
         seen.unwrap_or_else(failed)
     }
 
@@ -275,14 +275,14 @@ impl Turn {
     ) -> Result<(T, MeteredCall), AssistantError> {
         let gateway = self.gateway.clone();
         let admitted = gateway.admit(self.admission_request()?).await?;
-        let AdmittedCall { mut ticket, prompt: tokens, max_output } = admitted;
+        let AdmittedCall { mut metered_call, prompt: tokens, max_output } = admitted;
         let mut refused = AssistantError::NotConfigured;
         let route = self.route.clone();
         for (at, target) in route.iter().enumerate() {
-            ticket.target = Arc::clone(target);
-            ticket.fee = target.fee(&self.prompt.hosted);
-            ticket.permit = None;
-            ticket.permit = match self.acquire_permit(target, tokens).await {
+            metered_call.target = Arc::clone(target);
+            metered_call.fee = target.fee(&self.prompt.hosted);
+            metered_call.permit = None;
+            metered_call.permit = match self.acquire_permit(target, tokens).await {
                 Ok(slot) => Some(slot),
                 Err(crowded) => {
                     refused = crowded;
@@ -297,13 +297,13 @@ impl Turn {
                 let call = self.call(target, key.clone(), body, max_output);
                 let asked = how(Arc::clone(&gateway.upstream), call);
                 let Some(answer) = gateway.unless_stopped(asked).await else {
-                    ticket.fail(Billable::Something);
+                    metered_call.fail(Billable::Something);
                     return Err(AssistantError::Stopping);
                 };
                 let err = match answer {
                     Ok(answer) => {
                         gateway.attempts.count(target, AttemptOutcome::Answered);
-                        return Ok((answer, ticket));
+                        return Ok((answer, metered_call));
                     }
                     Err(err) => err,
                 };
@@ -311,7 +311,7 @@ impl Turn {
                 gateway.attempts.count(target, outcome);
                 refused = explain_failure(&err, self.prompt.tools, target);
                 if !may_be_repeated(&err) || self.committed.load(Ordering::Relaxed) {
-                    ticket.fail(cost(&err));
+                    metered_call.fail(cost(&err));
                     return Err(refused);
                 }
                 if !outcome.blames_the_key() {
@@ -320,7 +320,7 @@ impl Turn {
                 gateway.keys.set_cooldown(key, gateway.timer.elapsed(), rest(&err));
             }
         }
-        ticket.fail(Billable::Nothing);
+        metered_call.fail(Billable::Nothing);
         Err(refused)
     }
 
@@ -331,8 +331,8 @@ impl Turn {
         let mut text = self.prompt.text.clone();
         self.added.messages.iter().for_each(|it| text.words.add(it));
         Ok(CallRequest {
-            asker: self.asker,
-            mode: self.asker.mode.unwrap_or(self.otherwise),
+            caller: self.caller,
+            mode: self.caller.mode.unwrap_or(self.otherwise),
             rules: &self.rules,
             target: Arc::clone(first),
             rates: self.route.iter().map(|it| it.rates).fold(first.rates, Rates::highest),
@@ -352,7 +352,7 @@ impl Turn {
         let is_last = self.route.last().is_some_and(|it| Arc::ptr_eq(it, target));
         let patience = gateway.settings.get().max_wait;
         let patience = if is_last { patience } else { Duration::ZERO };
-        gateway.acquire_permit(target, (self.asker.group, tokens), patience).await
+        gateway.acquire_permit(target, (self.caller.group, tokens), patience).await
     }
 
     fn call(

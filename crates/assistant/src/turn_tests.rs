@@ -8,7 +8,7 @@ use super::*;
 use crate::chat::{Chat, ChatAnswer};
 use crate::credits::rates::Micros;
 use crate::credits::usage::CallOutcome;
-use crate::fakes::{Script, Surroundings, asker, look, not_ready, pass};
+use crate::fakes::{Script, Surroundings, caller, look, not_ready, pass};
 use crate::ports::Frame;
 use crate::routing::catalogue::{ModelCatalogue, SearchDepth, SearchProvider};
 use crate::routing::target::{Addresses, Protection, ProviderType};
@@ -71,14 +71,14 @@ async fn whole(
     with: ModelCatalogue,
     body: &Value,
 ) -> Result<Value, AssistantError> {
-    match chat(around, with).answer(asker(), Bytes::from(body.to_string())).await? {
+    match chat(around, with).answer(caller(), Bytes::from(body.to_string())).await? {
         ChatAnswer::Whole(body) => Ok(serde_json::from_slice(&body).unwrap()),
         ChatAnswer::Stream(_) => panic!("a stream"),
     }
 }
 
 async fn streamed(around: &Surroundings, with: ModelCatalogue, body: &Value) -> String {
-    match chat(around, with).answer(asker(), Bytes::from(body.to_string())).await.unwrap() {
+    match chat(around, with).answer(caller(), Bytes::from(body.to_string())).await.unwrap() {
         ChatAnswer::Stream(answer) => {
             String::from_utf8(answer.collect::<Vec<_>>().await.concat()).unwrap()
         }
@@ -225,7 +225,7 @@ async fn a_key_that_is_refused_makes_room_for_the_next_and_rests() {
     let around = Surroundings::with_scripts(scripts.collect());
     let chat = chat(&around, two_keys());
     for _ in 0..4 {
-        chat.answer(asker(), Bytes::from(request_body().to_string())).await.unwrap();
+        chat.answer(caller(), Bytes::from(request_body().to_string())).await.unwrap();
     }
 
     let keys: Vec<_> = models(&around).into_iter().map(|it| it.1).collect();
@@ -373,20 +373,20 @@ async fn a_model_that_is_full_is_answered_for_or_says_when_to_come_again() {
     let around = Surroundings::with_scripts([ANSWER, ANSWER].map(Script::Whole).into());
     let with_fallback = chat(&around, full(&["second"]));
     for _ in 0..2 {
-        with_fallback.answer(asker(), Bytes::from(request_body().to_string())).await.unwrap();
+        with_fallback.answer(caller(), Bytes::from(request_body().to_string())).await.unwrap();
     }
     let asked: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
     assert_eq!(asked, ["first", "second"]);
 
     let around = Surroundings::with_scripts([ANSWER, ANSWER].map(Script::Whole).into());
     let alone = chat(&around, full(&[]));
-    alone.answer(asker(), Bytes::from(request_body().to_string())).await.unwrap();
-    let mut second = Box::pin(alone.answer(asker(), Bytes::from(request_body().to_string())));
+    alone.answer(caller(), Bytes::from(request_body().to_string())).await.unwrap();
+    let mut second = Box::pin(alone.answer(caller(), Bytes::from(request_body().to_string())));
     not_ready(&mut second).await;
     around.advance(Duration::from_secs(5));
     let err = second.await.err().unwrap();
     let retry_after = Duration::from_secs(55);
-    assert_eq!(err, AssistantError::Crowded { retry_after });
+    assert_eq!(err, AssistantError::UpstreamLimitReached { retry_after });
     assert_eq!(around.noted().len(), 1);
 }
 

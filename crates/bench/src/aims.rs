@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn an_aim_that_is_reached_is_met() {
         let mut figures = Figures::default();
-        figures.note(2, Metric::Chunk, 20.0);
+        figures.record(2, Metric::Chunk, 20.0);
 
         let lines = lines(&figures);
 
@@ -245,8 +245,8 @@ mod tests {
     fn a_missed_aim_says_by_how_much() {
         let mut figures = Figures::default();
         for (proxy, server) in [(1.0, 1.2), (2.0, 2.4), (1.0, 2.0)] {
-            figures.note(1, Metric::P50Fast, proxy);
-            figures.note(2, Metric::P50Fast, server);
+            figures.record(1, Metric::P50Fast, proxy);
+            figures.record(2, Metric::P50Fast, server);
         }
 
         let lines = lines(&figures);
@@ -260,8 +260,8 @@ mod tests {
     fn with_limits_a_commit_of_the_same_run_is_allowed() {
         for (added, result) in [(0.3, "| met (at most 0.300)"), (0.4, "**missed** by 0.100 ms")] {
             let mut figures = Figures::default();
-            figures.note(1, Metric::P50Fast, 1.0);
-            figures.note(3, Metric::P50Fast, 1.0 + added);
+            figures.record(1, Metric::P50Fast, 1.0);
+            figures.record(3, Metric::P50Fast, 1.0 + added);
 
             let lines = lines(&figures);
 
@@ -274,10 +274,10 @@ mod tests {
     #[test]
     fn a_rate_is_to_be_reached_from_above() {
         let mut figures = Figures::default();
-        figures.note(3, Metric::PerSecond, 4999.0);
+        figures.record(3, Metric::PerSecond, 4999.0);
         // Neither aims at it.
-        figures.note(2, Metric::PerSecond, 1.0);
-        figures.note(4, Metric::PerSecond, 1.0);
+        figures.record(2, Metric::PerSecond, 1.0);
+        figures.record(4, Metric::PerSecond, 1.0);
 
         let lines = lines(&figures);
 

@@ -12,12 +12,12 @@ use crate::failure::Outcome;
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) request: Vec<u8>,
-    proof: Proof,
+    proof: Expectation,
 }
 
 /// Condition that a correct response meets, besides its status.
 #[derive(Debug, Clone)]
-pub(crate) enum Proof {
+pub(crate) enum Expectation {
     /// These bytes are in it.
     Holds(Vec<u8>),
     /// It is a whole event stream of at least so many chunks.
@@ -27,13 +27,13 @@ pub(crate) enum Proof {
 }
 
 impl Call {
-    pub(crate) fn get(to: SocketAddr, path: &str, proof: Proof) -> Self {
+    pub(crate) fn get(to: SocketAddr, path: &str, proof: Expectation) -> Self {
         let request = format!("GET {path} HTTP/1.1\r\nhost: {to}\r\n\r\n").into_bytes();
         Self { request, proof }
     }
 
     /// Creates a GET request with an access token.
-    pub(crate) fn get_as(to: SocketAddr, path: &str, token: &str, proof: Proof) -> Self {
+    pub(crate) fn get_as(to: SocketAddr, path: &str, token: &str, proof: Expectation) -> Self {
         let request =
             format!("GET {path} HTTP/1.1\r\nhost: {to}\r\nauthorization: Bearer {token}\r\n\r\n");
         Self { request: request.into_bytes(), proof }
@@ -46,20 +46,20 @@ impl Call {
             "GET {path} HTTP/1.1\r\nhost: {to}\r\nauthorization: Bearer {token}\r\n\
              if-none-match: {tag}\r\n\r\n"
         );
-        Self { request: request.into_bytes(), proof: Proof::Unchanged }
+        Self { request: request.into_bytes(), proof: Expectation::Unchanged }
     }
 
-    pub(crate) fn post(post: &Post<'_>, proof: Proof) -> Self {
+    pub(crate) fn post(post: &Post<'_>, proof: Expectation) -> Self {
         Self { request: post.bytes(), proof }
     }
 
     /// Checks that the response is the one this call requires.
     pub(crate) fn check(&self, answer: &Answer) -> Outcome<()> {
         let right = match &self.proof {
-            Proof::Unchanged => answer.status == 304 && answer.body.is_empty(),
+            Expectation::Unchanged => answer.status == 304 && answer.body.is_empty(),
             _ if answer.status != 200 => false,
-            Proof::Holds(bytes) => memmem::find(&answer.body, bytes).is_some(),
-            Proof::Stream(chunks) => is_whole_stream(&answer.body, *chunks),
+            Expectation::Holds(bytes) => memmem::find(&answer.body, bytes).is_some(),
+            Expectation::Stream(chunks) => is_whole_stream(&answer.body, *chunks),
         };
         if right {
             return Ok(());
@@ -105,7 +105,7 @@ fn is_whole_stream(body: &[u8], chunks: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn call(proof: Proof) -> Call {
+    fn call(proof: Expectation) -> Call {
         Call::get(SocketAddr::from(([127, 0, 0, 1], 80)), "/", proof)
     }
 
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn an_answer_must_hold_what_is_expected() {
-        let call = call(Proof::Holds(b"hello".to_vec()));
+        let call = call(Expectation::Holds(b"hello".to_vec()));
 
         assert!(call.check(&answer(200, "<hello>")).is_ok());
         assert!(call.check(&answer(200, "good day")).is_err());
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_stream_must_come_whole() {
-        let call = call(Proof::Stream(2));
+        let call = call(Expectation::Stream(2));
 
         assert!(call.check(&answer(200, "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n")).is_ok());
         assert!(call.check(&answer(200, "data: 1\n\ndata: [DONE]\n\n")).is_err());
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn who_has_everything_must_be_told_so() {
-        let call = call(Proof::Unchanged);
+        let call = call(Expectation::Unchanged);
 
         assert!(call.check(&answer(304, "")).is_ok());
         assert!(call.check(&answer(200, "")).is_err());
@@ -145,7 +145,7 @@ mod tests {
     fn a_wrong_answer_is_shown_by_its_beginning() {
         let wrong = answer(502, &"x".repeat(1000));
 
-        let said = call(Proof::Stream(2)).check(&wrong).unwrap_err().to_string();
+        let said = call(Expectation::Stream(2)).check(&wrong).unwrap_err().to_string();
 
         assert!(said.starts_with("a wrong answer, status 502: xxx"));
         assert!(said.len() < 400);

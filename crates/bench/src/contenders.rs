@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::call::{Call, Post, Proof};
+use crate::call::{Call, Expectation, Post};
 use crate::connection::Connection;
 use crate::failure::Outcome;
 use crate::figures::ContenderIndex;
@@ -102,7 +102,7 @@ pub(crate) struct Contender {
     pub(crate) process: Process,
     pub(crate) calls: Calls,
     /// Data that only a server has.
-    pub(crate) own: Option<Own>,
+    pub(crate) own: Option<ServerData>,
 }
 
 impl Contender {
@@ -124,7 +124,7 @@ pub(crate) struct Calls {
 }
 
 /// Data of a server beyond that of every contender.
-pub(crate) struct Own {
+pub(crate) struct ServerData {
     installation: Installation,
     /// Accounts that can sign in.
     pub(crate) accounts: Accounts,
@@ -187,7 +187,7 @@ impl Contenders {
         for contender in &mut self.list {
             let Some(own) = &contender.own else { continue };
             let (token, to) = (own.accounts.token()?, contender.address);
-            let to = Entrance { to, path: SERVER_PATH, token: Some(&token), model: None };
+            let to = Endpoint { to, path: SERVER_PATH, token: Some(&token), model: None };
             contender.calls = to.calls(&self.content);
         }
         Ok(())
@@ -200,7 +200,9 @@ impl Contenders {
         all.clone().cycle().skip(round % self.list.len().max(1)).take(self.list.len())
     }
 
-    pub(crate) fn servers(&self) -> impl Iterator<Item = (ContenderIndex, &Contender, &Own)> {
+    pub(crate) fn servers(
+        &self,
+    ) -> impl Iterator<Item = (ContenderIndex, &Contender, &ServerData)> {
         let all = self.list.iter().enumerate();
         all.filter_map(|(place, it)| it.own.as_ref().map(|own| (place, it, own)))
     }
@@ -244,7 +246,7 @@ impl Contenders {
         };
         self.add(name, kind, address, process);
         if let Some(contender) = self.list.last_mut() {
-            contender.own = Some(Own { installation, accounts, usage });
+            contender.own = Some(ServerData { installation, accounts, usage });
         }
         Ok(())
     }
@@ -255,7 +257,7 @@ impl Contenders {
         let LiteLlm { process, key } = LiteLlm::start(program, to, upstream, dir)?;
         self.add("LiteLLM", ContenderRole::Peer, to, process);
         let model = Some(litellm::MODEL);
-        let entrance = Entrance { to, path: OPENAI_PATH, token: Some(&key), model };
+        let entrance = Endpoint { to, path: OPENAI_PATH, token: Some(&key), model };
         if let Some(contender) = self.list.last_mut() {
             contender.calls = entrance.calls(&self.content);
         }
@@ -269,7 +271,7 @@ impl Contenders {
         address: SocketAddr,
         process: Process,
     ) {
-        let calls = Entrance::open(address).calls(&self.content);
+        let calls = Endpoint::open(address).calls(&self.content);
         self.list.push(Contender { name, kind, address, process, calls, own: None });
     }
 }
@@ -311,18 +313,18 @@ impl Server {
 
 /// Creates the health check request of a server.
 pub(crate) fn health(server: SocketAddr) -> Call {
-    Call::get(server, "/health", Proof::Holds(b"\"healthy\"".to_vec()))
+    Call::get(server, "/health", Expectation::Holds(b"\"healthy\"".to_vec()))
 }
 
 /// Endpoint of a contender, with the credentials and the model it requires.
-struct Entrance<'a> {
+struct Endpoint<'a> {
     to: SocketAddr,
     path: &'a str,
     token: Option<&'a str>,
     model: Option<&'a str>,
 }
 
-impl Entrance<'_> {
+impl Endpoint<'_> {
     /// One that asks for nothing, as the upstream's.
     fn open(to: SocketAddr) -> Self {
         Self { to, path: OPENAI_PATH, token: None, model: None }
@@ -330,14 +332,14 @@ impl Entrance<'_> {
 
     fn calls(&self, content: &[u8]) -> Calls {
         Calls {
-            whole: self.call(MESSAGE, false, Proof::Holds(content.to_vec())),
-            stream: self.call(MESSAGE, true, Proof::Stream(CHUNKS as usize)),
-            slow: self.call(SLOW, true, Proof::Stream(SLOW_CHUNKS)),
-            long: self.call(LONG, true, Proof::Stream(LONG_CHUNKS)),
+            whole: self.call(MESSAGE, false, Expectation::Holds(content.to_vec())),
+            stream: self.call(MESSAGE, true, Expectation::Stream(CHUNKS as usize)),
+            slow: self.call(SLOW, true, Expectation::Stream(SLOW_CHUNKS)),
+            long: self.call(LONG, true, Expectation::Stream(LONG_CHUNKS)),
         }
     }
 
-    fn call(&self, message: &str, stream: bool, proof: Proof) -> Call {
+    fn call(&self, message: &str, stream: bool, proof: Expectation) -> Call {
         let Self { to, path, token, model } = *self;
         let mut body = json!({ "messages": [{ "role": "user", "content": message }] });
         if let Some(body) = body.as_object_mut() {
@@ -364,7 +366,7 @@ fn start_demo(program: &Path, address: SocketAddr, dir: &Path) -> Outcome<Proces
 
 /// The text of the demo upstream's whole answer, as it stands in its JSON.
 fn content(demo: SocketAddr) -> Outcome<Vec<u8>> {
-    let call = Entrance::open(demo).calls(b"\"choices\"").whole;
+    let call = Endpoint::open(demo).calls(b"\"choices\"").whole;
     let answer = call_once(demo, &call).map_err(|err| format!("demo upstream: {err}"))?;
     let body: Value = serde_json::from_slice(&answer.body)?;
     let text = body.pointer("/choices/0/message/content").filter(|it| it.is_string());

@@ -16,7 +16,7 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// Notes a round's figure. Each contender gets one a round.
-    pub(crate) fn note(&mut self, of: ContenderIndex, metric: Metric, value: f64) {
+    pub(crate) fn record(&mut self, of: ContenderIndex, metric: Metric, value: f64) {
         self.series.entry((of, metric)).or_default().push(value);
     }
 
@@ -66,8 +66,8 @@ mod tests {
     fn contenders_are_compared_round_by_round() {
         let mut figures = Figures::default();
         for (proxy, server) in [(1.0, 2.0), (10.0, 11.0), (4.0, 6.0)] {
-            figures.note(1, Metric::P50Fast, proxy);
-            figures.note(2, Metric::P50Fast, server);
+            figures.record(1, Metric::P50Fast, proxy);
+            figures.record(2, Metric::P50Fast, server);
         }
 
         assert_eq!(figures.added(2, 1, Metric::P50Fast), [1.0, 1.0, 2.0]);
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn what_was_not_measured_has_no_ratio() {
         let mut figures = Figures::default();
-        figures.note(2, Metric::Health, 3.0);
+        figures.record(2, Metric::Health, 3.0);
 
         assert_eq!(figures.ratio(2, 1, Metric::Health), None);
         assert_eq!(figures.of(1, Metric::Health), [] as [f64; 0]);

@@ -66,20 +66,20 @@ impl Floors {
         let read = milliseconds(TRIES, None, || Ok(sqlite.batch_execute(NOTHING)?))?;
         let commit = milliseconds(TRIES, None, || Ok(sqlite.batch_execute(ROW)?))?;
         let paced = milliseconds(PACED, Some(PACE), || Ok(sqlite.batch_execute(ROW)?))?;
-        self.note("SQLite, `SELECT 1`", read);
-        self.note("SQLite, one-row commit", commit);
-        self.note(SQLITE_COMMIT, paced);
+        self.record("SQLite, `SELECT 1`", read);
+        self.record("SQLite, one-row commit", commit);
+        self.record(SQLITE_COMMIT, paced);
         if let Some(session) = &self.postgres {
             let read = milliseconds(TRIES, None, || session.run(NOTHING))?;
             let commit = milliseconds(TRIES, None, || session.run(ROW))?;
             let paced = milliseconds(PACED, Some(PACE), || session.run(ROW))?;
-            self.note("PostgreSQL, `SELECT 1`", read);
-            self.note("PostgreSQL, one-row commit", commit);
-            self.note(POSTGRES_COMMIT, paced);
+            self.record("PostgreSQL, `SELECT 1`", read);
+            self.record("PostgreSQL, one-row commit", commit);
+            self.record(POSTGRES_COMMIT, paced);
         }
         let argon2 = hasher()?;
         let hash = milliseconds(HASHES, None, || hash(&argon2))?;
-        self.note("Argon2id hash, 19 MiB, t=2, p=1", hash);
+        self.record("Argon2id hash, 19 MiB, t=2, p=1", hash);
         Ok(())
     }
 
@@ -87,7 +87,7 @@ impl Floors {
         &self.found
     }
 
-    fn note(&mut self, what: &'static str, value: f64) {
+    fn record(&mut self, what: &'static str, value: f64) {
         match self.found.iter_mut().find(|it| it.what == what) {
             Some(floor) => floor.rounds.push(value),
             None => self.found.push(Floor { what, rounds: vec![value] }),

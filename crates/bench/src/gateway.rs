@@ -85,7 +85,7 @@ fn memory(
         say(&format!("memory of {}", it.name));
         let found = memory::measure(it, plan.still_for);
         for (metric, value) in found.map_err(|err| format!("{}: {err}", it.name))? {
-            figures.note(place, metric, value);
+            figures.record(place, metric, value);
         }
     }
     Ok(())

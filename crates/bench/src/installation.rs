@@ -10,7 +10,7 @@ use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Edition, SigningKey, Terms};
 use serde_json::{Value, json};
 
-use crate::call::{Call, Post, Proof};
+use crate::call::{Call, Expectation, Post};
 use crate::connection::Connection;
 use crate::failure::Outcome;
 
@@ -98,7 +98,7 @@ impl Accounts {
         for number in 0..how_many {
             let body = json!({ "email": address(number), "password": PASSWORD });
             let post = Post { to: server, path: "/auth/register", token: None, body: &body };
-            let call = Call::post(&post, Proof::Holds(b"\"success\":true".to_vec()));
+            let call = Call::post(&post, Expectation::Holds(b"\"success\":true".to_vec()));
             let answer = connection.exchange(&call.request)?;
             call.check(&answer).map_err(|err| format!("registering: {err}"))?;
         }
@@ -133,7 +133,7 @@ impl Accounts {
         let body = json!({ "email": address(number), "password": PASSWORD });
         let path = "/auth/login/local";
         let post = Post { to: self.server, path, token: None, body: &body };
-        Call::post(&post, Proof::Holds(b"\"accessToken\":".to_vec()))
+        Call::post(&post, Expectation::Holds(b"\"accessToken\":".to_vec()))
     }
 }
 

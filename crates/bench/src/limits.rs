@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::call::{Call, Proof};
+use crate::call::{Call, Expectation};
 use crate::connection::Connection;
 use crate::failure::Outcome;
 use crate::installation::Installation;
@@ -31,7 +31,7 @@ pub(crate) fn set(
     let mut arguments = vec!["group", "set", "Default"];
     arguments.extend(BUDGETS);
     admin(program, installation, &arguments)?;
-    let proof = Proof::Holds(b"\"limited\":true".to_vec());
+    let proof = Expectation::Holds(b"\"limited\":true".to_vec());
     let limited = Call::get_as(server, "/api/ai/credits", token, proof);
     let begun = Instant::now();
     let mut connection = Connection::open(server)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::call::{Call, Proof};
+use crate::call::{Call, Expectation};
 use crate::connection::Connection;
 use crate::failure::Outcome;
 use crate::installation::secret;
@@ -54,7 +54,7 @@ impl LiteLlm {
             .args(["--host", "127.0.0.1", "--port", &listen.port().to_string()])
             .args(["--num_workers", "1"]);
         let mut process = Process::start("LiteLLM", &mut command, dir)?;
-        let alive = Call::get(listen, "/health/liveliness", Proof::Holds(b"alive".to_vec()));
+        let alive = Call::get(listen, "/health/liveliness", Expectation::Holds(b"alive".to_vec()));
         process.wait_as_long(START, || {
             let answer = Connection::open(listen).map(|mut it| it.exchange(&alive.request));
             answer.is_ok_and(|it| it.is_ok_and(|it| alive.check(&it).is_ok()))

@@ -58,7 +58,7 @@ impl<M> Default for Figures<M> {
 }
 
 impl<M: Measured> Figures<M> {
-    pub(crate) fn note(&mut self, server: usize, metric: M, value: f64) {
+    pub(crate) fn record(&mut self, server: usize, metric: M, value: f64) {
         self.series.entry((server, metric)).or_default().push(value);
     }
 

@@ -112,7 +112,7 @@ impl Pacer {
         // Waiting for a free connection counts: it is the contender's doing.
         let dispatched = if self.behind { due } else { Instant::now() };
         while let Ok(ended) = self.ended.try_recv() {
-            self.note(ended)?;
+            self.record(ended)?;
         }
         while self.idle.is_empty() {
             self.behind = true;
@@ -127,10 +127,10 @@ impl Pacer {
 
     fn wait(&mut self) -> Outcome<()> {
         let ended = self.ended.recv()?;
-        self.note(ended)
+        self.record(ended)
     }
 
-    fn note(&mut self, (place, at, outcome): Ended) -> Outcome<()> {
+    fn record(&mut self, (place, at, outcome): Ended) -> Outcome<()> {
         outcome?;
         let line = self.lines.get(place).ok_or("there is no such connection")?;
         let took = at.saturating_duration_since(line.dispatched);

@@ -71,10 +71,10 @@ impl Options {
     }
 }
 
-fn number(option: &str, text: &str, most: u32) -> Outcome<u32> {
+fn number(option: &str, text: &str, max: u32) -> Outcome<u32> {
     match text.parse() {
-        Ok(number) if (1..=most).contains(&number) => Ok(number),
-        _ => Err(format!("{option} takes a number from 1 to {most}, not {text}").into()),
+        Ok(number) if (1..=max).contains(&number) => Ok(number),
+        _ => Err(format!("{option} takes a number from 1 to {max}, not {text}").into()),
     }
 }
 

@@ -26,15 +26,15 @@ pub(crate) struct Session {
 
 impl OwnDatabase {
     pub(crate) fn create(cluster: &str) -> Outcome<Self> {
-        Self::named(cluster, &format!("pia_bench_{}", std::process::id()))
+        Self::from_name(cluster, &format!("pia_bench_{}", std::process::id()))
     }
 
     /// One more, for a server that shares nothing with the first one's.
     pub(crate) fn second(cluster: &str) -> Outcome<Self> {
-        Self::named(cluster, &format!("pia_bench_{}_second", std::process::id()))
+        Self::from_name(cluster, &format!("pia_bench_{}_second", std::process::id()))
     }
 
-    fn named(cluster: &str, name: &str) -> Outcome<Self> {
+    fn from_name(cluster: &str, name: &str) -> Outcome<Self> {
         let url = with_database(cluster, name)?;
         let cluster = Session::open(&with_database(cluster, "postgres")?)?;
         cluster.run(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))?;

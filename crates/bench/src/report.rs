@@ -138,8 +138,8 @@ mod tests {
     fn a_server_is_told_beside_the_bare_proxy() {
         let mut figures = Figures::default();
         for (place, p50, rate) in [(0, 0.05, 9000.0), (1, 0.1, 4000.0), (2, 0.25, 3000.0)] {
-            figures.note(place, Metric::P50Fast, p50);
-            figures.note(place, Metric::PerSecond, rate);
+            figures.record(place, Metric::P50Fast, p50);
+            figures.record(place, Metric::PerSecond, rate);
         }
 
         let text = report(&figures);

@@ -99,7 +99,7 @@ impl Round<'_> {
                 (Metric::ResidentAfterSignIns, server.process.resident()?),
             ];
             for (metric, value) in others.into_iter().chain(health) {
-                self.figures.note(place, metric, value);
+                self.figures.record(place, metric, value);
             }
         }
         Ok(turned_away)
@@ -109,7 +109,7 @@ impl Round<'_> {
         for (place, contender) in self.contenders.from(self.number) {
             let found = measure(contender).map_err(|err| format!("{}: {err}", contender.name))?;
             for (metric, value) in found {
-                self.figures.note(place, metric, value);
+                self.figures.record(place, metric, value);
             }
             self.contenders.settle()?;
         }

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use crate::call::{Call, Proof};
+use crate::call::{Call, Expectation};
 
 /// Answers every request on every connection with the same bytes, until the
 /// tests end; empty bytes close the connection instead.
@@ -22,7 +22,7 @@ pub(crate) fn answering(answer: &'static [u8]) -> SocketAddr {
 
 /// A call whose right answer holds `hello`.
 pub(crate) fn greeting(to: SocketAddr) -> Call {
-    Call::get(to, "/", Proof::Holds(b"hello".to_vec()))
+    Call::get(to, "/", Expectation::Holds(b"hello".to_vec()))
 }
 
 pub(crate) const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";

@@ -76,11 +76,11 @@ pub fn sync(options: &Options) -> Outcome<()> {
     let mut contenders = Vec::new();
     for (place, (name, server)) in servers.iter().enumerate() {
         say(&format!("{} people get {} things each: {name}", plan.users, seeding::MANY));
-        figures.note(place, Metric::Before, server.process.resident()?);
+        figures.record(place, Metric::Before, server.process.resident()?);
         let url = postgres.as_ref().filter(|_| place > 0).map(|it| it.url.as_str());
         let prepared = Contender::prepare(server, url, options.postgres_log.as_deref(), plan.users);
         contenders.push((name, prepared.map_err(|err| format!("{name}: {err}"))?));
-        figures.note(place, Metric::Seeded, server.process.resident()?);
+        figures.record(place, Metric::Seeded, server.process.resident()?);
     }
     for number in 1..=plan.rounds {
         say(&format!("round {number} of {}", plan.rounds));

@@ -28,7 +28,7 @@ struct FrontPage {
 /// Shows the page to browsers. For programs there is nothing here.
 pub(crate) async fn show(
     console: Data<SetupPages>,
-    reception: Data<AccountPages>,
+    account_pages: Data<AccountPages>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     if !reads_pages(request.headers()) {
@@ -37,9 +37,9 @@ pub(crate) async fn show(
     }
     let frame = PageRequest::from_request(&request).frame.with_base("auth/");
     let standing = console.licences.setup_state();
-    let is_closed = reception.accounts.rules().policy == RegistrationPolicy::Closed;
+    let is_closed = account_pages.accounts.rules().policy == RegistrationPolicy::Closed;
     let (name, says, links) =
-        (reception.name.clone(), says(&frame, &standing), links(&frame, &standing, is_closed));
+        (account_pages.name.clone(), says(&frame, &standing), links(&frame, &standing, is_closed));
     Ok(render(StatusCode::OK, &FrontPage { frame, name, says, links }))
 }
 

@@ -25,10 +25,10 @@ impl SetupPages {
         token: &str,
         text: impl Into<Vec<u8>>,
     ) -> Result<Result<Licence, InstallError>, ApiError> {
-        let (desk, token, text) =
+        let (services, token, text) =
             (Arc::clone(&self.licences), Secret::new(token.to_owned()), text.into());
         // Run to its end: half-way the licence would be in and the token not gone.
-        let install = async move { Ok::<_, ApiError>(desk.install(&token, &text).await) };
+        let install = async move { Ok::<_, ApiError>(services.install(&token, &text).await) };
         self.runner.run(install).await
     }
 

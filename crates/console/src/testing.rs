@@ -101,7 +101,7 @@ impl AccountService for Accounts {
     }
 }
 
-pub(crate) fn reception(accounts: Arc<Accounts>) -> AccountPages {
+pub(crate) fn account_pages(accounts: Arc<Accounts>) -> AccountPages {
     AccountPages {
         accounts,
         name: "Pia at Example".to_owned(),

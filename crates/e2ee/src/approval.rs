@@ -5,7 +5,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 
 use crate::account_keys::AccountKeys;
 use crate::change::{Change, audit_effects, with_device_name};
-use crate::device::{Approved, Device, DeviceId, DeviceState, WrappedKey};
+use crate::device::{Device, DeviceApproval, DeviceId, DeviceState, WrappedKey};
 use crate::fields::{FieldValidator, PUBLIC_KEY, SALT, SIGNATURE, WRAPPED, bytes};
 use crate::violation::Violation;
 
@@ -117,7 +117,7 @@ impl Approval {
     }
 
     fn key(&self, at: Timestamp) -> WrappedKey {
-        let approved = Approved {
+        let approved = DeviceApproval {
             signature: self.signature.clone(),
             version: self.version,
             onboarding: self.session.clone(),

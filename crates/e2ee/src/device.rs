@@ -81,12 +81,12 @@ pub struct WrappedKey {
     /// Time at which it was stored.
     pub created_at: Timestamp,
     /// By what another device vouched for it; nothing if it is the device's own.
-    pub approved: Option<Approved>,
+    pub approved: Option<DeviceApproval>,
 }
 
 /// By what another device vouched for a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Approved {
+pub struct DeviceApproval {
     /// Its signature.
     pub signature: String,
     /// Over which form of the payload.

@@ -40,10 +40,10 @@ impl FieldValidator {
         &mut self,
         field: &'static str,
         given: Option<String>,
-        most: usize,
+        max: usize,
     ) -> Option<String> {
         let text = self.required(field, given)?;
-        self.one_line(field, &text, most).then(|| text.trim().to_owned())
+        self.one_line(field, &text, max).then(|| text.trim().to_owned())
     }
 
     /// Reads an optional line of text.
@@ -51,10 +51,10 @@ impl FieldValidator {
         &mut self,
         field: &'static str,
         given: Option<String>,
-        most: usize,
+        max: usize,
     ) -> Option<String> {
         let text = given.filter(|it| !it.trim().is_empty())?;
-        self.one_line(field, &text, most).then(|| text.trim().to_owned())
+        self.one_line(field, &text, max).then(|| text.trim().to_owned())
     }
 
     pub(crate) fn device_id(
@@ -122,7 +122,7 @@ impl FieldValidator {
         &mut self,
         field: &'static str,
         given: Option<i64>,
-        (least, most): (i32, i32),
+        (least, max): (i32, i32),
         absent: Option<i32>,
     ) -> Option<i32> {
         let Some(number) = given else {
@@ -131,9 +131,9 @@ impl FieldValidator {
             }
             return absent;
         };
-        let fits = i32::try_from(number).ok().filter(|it| (least..=most).contains(it));
+        let fits = i32::try_from(number).ok().filter(|it| (least..=max).contains(it));
         if fits.is_none() {
-            let message = format!("`{field}` must be between {least} and {most}.");
+            let message = format!("`{field}` must be between {least} and {max}.");
             self.0.push(Violation::new(field, "out_of_range", message));
         }
         fits
@@ -163,9 +163,9 @@ impl FieldValidator {
         text
     }
 
-    fn one_line(&mut self, field: &'static str, text: &str, most: usize) -> bool {
-        if utf16_len(text) > most {
-            let message = format!("`{field}` can be at most {most} characters long.");
+    fn one_line(&mut self, field: &'static str, text: &str, max: usize) -> bool {
+        if utf16_len(text) > max {
+            let message = format!("`{field}` can be at most {max} characters long.");
             self.0.push(Violation::new(field, "too_long", message));
             return false;
         }

@@ -29,7 +29,7 @@ pub use activation::{ActivateError, ActivationForm};
 pub use approval::{ApprovalForm, ApproveError};
 pub use change::Change;
 pub use device::{
-    Approved, Device, DeviceId, DeviceRow, DeviceState, OnboardingSession, WaitingDevice,
+    Device, DeviceApproval, DeviceId, DeviceRow, DeviceState, OnboardingSession, WaitingDevice,
     WrappedKey,
 };
 pub use devices::{Devices, FindError, ListedDevice};

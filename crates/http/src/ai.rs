@@ -13,7 +13,7 @@ mod responses;
 mod status;
 mod templates;
 
-use pia_assistant::{Chat, Drafting, Embeddings, Gateway, Optimize};
+use pia_assistant::{Chat, Embeddings, Gateway, Optimize, PromptDrafting};
 
 pub(crate) use chat::{ChatRequest, ChatResponse, chat};
 pub(crate) use credits::{CreditsResponse, credits};
@@ -31,7 +31,7 @@ pub struct AiApi {
     chat: Chat,
     embeddings: Embeddings,
     optimize: Optimize,
-    drafting: Drafting,
+    drafting: PromptDrafting,
     gateway: Gateway,
 }
 
@@ -42,7 +42,7 @@ impl AiApi {
             chat: Chat::new(gateway.clone()),
             embeddings: Embeddings::new(gateway.clone()),
             optimize: Optimize::new(gateway.clone()),
-            drafting: Drafting::new(gateway.clone()),
+            drafting: PromptDrafting::new(gateway.clone()),
             gateway,
         }
     }

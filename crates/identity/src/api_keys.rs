@@ -90,31 +90,35 @@ pub enum RemoveApiKeyError {
 pub struct ApiKeys {
     store: Arc<dyn ApiKeyStore>,
     proofs: FactorProofs,
-    standings: CallerCache,
+    caller_cache: CallerCache,
 }
 
 impl ApiKeys {
-    /// API keys in the given store; `standings` is told of those that end.
-    pub fn new(store: Arc<dyn ApiKeyStore>, proofs: FactorProofs, standings: CallerCache) -> Self {
-        Self { store, proofs, standings }
+    /// API keys in the given store; `caller_cache` is told of those that end.
+    pub fn new(
+        store: Arc<dyn ApiKeyStore>,
+        proofs: FactorProofs,
+        caller_cache: CallerCache,
+    ) -> Self {
+        Self { store, proofs, caller_cache }
     }
 
     /// Makes a key for an account's owner.
     pub async fn create(
         &self,
-        claim: SessionRef,
+        session_ref: SessionRef,
         wish: ApiKeyOptions,
         proof: Option<ReauthProof>,
     ) -> Result<CreatedApiKey, CreateApiKeyError> {
         let entry = wish.entry(self.proofs.clock.now()).map_err(CreateApiKeyError::Invalid)?;
         let ports = &self.proofs.ports;
-        let account = ports.accounts.find(claim.user).await?;
+        let account = ports.accounts.find(session_ref.user).await?;
         let account = account.ok_or(CreateApiKeyError::Gone)?;
-        let factor = ports.factors.factor(claim.user).await?;
+        let factor = ports.factors.factor(session_ref.user).await?;
         let factor = factor.filter(|it| it.state == FactorState::On);
         let key = codes::fresh()?;
-        let keep = |evidence| self.keep(claim, &entry, &key, evidence);
-        match self.proofs.owner(claim, (&account, factor.as_ref()), proof, keep).await? {
+        let keep = |verified| self.keep(session_ref, &entry, &key, verified);
+        match self.proofs.owner(session_ref, (&account, factor.as_ref()), proof, keep).await? {
             StoreAppPassword::Full => Err(CreateApiKeyError::Full { limit: MAX_API_KEYS }),
             StoreAppPassword::Gone => Err(CreateApiKeyError::Gone),
             StoreAppPassword::Done | StoreAppPassword::Stale => Ok(CreatedApiKey { entry, key }),
@@ -126,13 +130,13 @@ impl ApiKeys {
         by: SessionRef,
         entry: &ApiKeyEntry,
         key: &Secret<String>,
-        evidence: VerifiedProof,
+        verified: VerifiedProof,
     ) -> Result<StoreAppPassword, ProofError> {
         // What was made a moment ago is one.
         let hash = codes::hash(key.expose()).ok_or(ProofError::Wrong)?;
         let new = NewApiKey { entry: entry.clone(), by, hash };
-        let effects = created(by.user, entry, evidence);
-        match self.store.add(new, MAX_API_KEYS, evidence, effects).await? {
+        let effects = created(by.user, entry, verified);
+        match self.store.add(new, MAX_API_KEYS, verified, effects).await? {
             StoreAppPassword::Stale => Err(ProofError::Wrong),
             kept => Ok(kept),
         }
@@ -144,10 +148,15 @@ impl ApiKeys {
     }
 
     /// Takes a key away; it opens nothing from then on.
-    pub async fn revoke(&self, claim: SessionRef, key: ApiKeyId) -> Result<(), RemoveApiKeyError> {
-        let (at, claim) = (self.proofs.clock.now(), ApiKeyRef { user: claim.user, key });
-        let found = self.store.remove(claim, at, revoked).await?;
-        self.standings.forget_user(claim.user);
+    pub async fn revoke(
+        &self,
+        session_ref: SessionRef,
+        key: ApiKeyId,
+    ) -> Result<(), RemoveApiKeyError> {
+        let (at, session_ref) =
+            (self.proofs.clock.now(), ApiKeyRef { user: session_ref.user, key });
+        let found = self.store.remove(session_ref, at, revoked).await?;
+        self.caller_cache.forget_user(session_ref.user);
         if found { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
     }
 }
@@ -205,7 +214,7 @@ fn read_name(given: Option<&str>) -> Result<String, Violation> {
 
 fn read_scopes(given: Option<Vec<String>>) -> Result<Vec<KeyScope>, Violation> {
     let Some(given) = given else { return Ok(vec![KeyScope::Ai]) };
-    let known: Option<Vec<KeyScope>> = given.iter().map(|it| KeyScope::named(it)).collect();
+    let known: Option<Vec<KeyScope>> = given.iter().map(|it| KeyScope::from_name(it)).collect();
     match known {
         Some(named) if !named.is_empty() => {
             Ok(KeyScope::ALL.into_iter().filter(|it| named.contains(it)).collect())
@@ -214,18 +223,18 @@ fn read_scopes(given: Option<Vec<String>>) -> Result<Vec<KeyScope>, Violation> {
     }
 }
 
-fn created(user: UserId, entry: &ApiKeyEntry, evidence: VerifiedProof) -> SideEffects {
+fn created(user: UserId, entry: &ApiKeyEntry, verified: VerifiedProof) -> SideEffects {
     let at = entry.created_at;
     let object = Some(format!("api-key:{}", entry.id));
     let audit =
         AuditEntry { at, actor: Some(user), subject: None, object, action: "ApiKey.Created" };
     let letter = QueuedEmail::new("api-key-added").with("name", &entry.name).to_user(at, user);
     let created = SideEffects { audit: vec![audit], mail: Vec::new() }.and_mail(letter);
-    used_up(evidence, user, at).and(created)
+    used_up(verified, user, at).and(created)
 }
 
-fn revoked(claim: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
-    ended(claim, at, name, |user| (Some(user), None))
+fn revoked(session_ref: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
+    ended(session_ref, at, name, |user| (Some(user), None))
 }
 
 /// That a key is no more, told of by whom and of whom `sides` says.
@@ -240,8 +249,8 @@ pub(crate) fn ended(
 }
 
 /// The audit entry of a key that its owner revoked with a new password.
-pub(crate) fn revoked_with_password(claim: ApiKeyRef, at: Timestamp) -> SideEffects {
-    audited(claim, at, (Some(claim.user), None))
+pub(crate) fn revoked_with_password(session_ref: ApiKeyRef, at: Timestamp) -> SideEffects {
+    audited(session_ref, at, (Some(session_ref.user), None))
 }
 
 fn audited(

@@ -72,32 +72,32 @@ pub enum RemoveAppPasswordError {
 pub struct AppPasswords {
     store: Arc<dyn AppPasswordStore>,
     proofs: FactorProofs,
-    standings: CallerCache,
+    caller_cache: CallerCache,
 }
 
 impl AppPasswords {
-    /// App passwords in the given store; `standings` is told of sessions that
+    /// App passwords in the given store; `caller_cache` is told of sessions that
     /// end.
     pub fn new(
         store: Arc<dyn AppPasswordStore>,
         proofs: FactorProofs,
-        standings: CallerCache,
+        caller_cache: CallerCache,
     ) -> Self {
-        Self { store, proofs, standings }
+        Self { store, proofs, caller_cache }
     }
 
     /// Makes an app password for an account's owner.
     pub async fn create(
         &self,
-        claim: SessionRef,
+        session_ref: SessionRef,
         name: Option<&str>,
         proof: Option<ReauthProof>,
     ) -> Result<CreatedAppPassword, CreateAppPasswordError> {
         let name = read_name(name).map_err(|it| CreateAppPasswordError::Invalid(vec![it]))?;
         let ports = &self.proofs.ports;
-        let account = ports.accounts.find(claim.user).await?;
+        let account = ports.accounts.find(session_ref.user).await?;
         let account = account.ok_or(CreateAppPasswordError::Gone)?;
-        let factor = ports.factors.factor(claim.user).await?;
+        let factor = ports.factors.factor(session_ref.user).await?;
         let factor = factor.filter(|it| it.state == FactorState::On);
         let password = codes::fresh()?;
         let entry = AppPasswordEntry {
@@ -106,8 +106,8 @@ impl AppPasswords {
             created_at: self.proofs.clock.now(),
             used_at: None,
         };
-        let keep = |evidence| self.keep(claim, &entry, &password, evidence);
-        match self.proofs.owner(claim, (&account, factor.as_ref()), proof, keep).await? {
+        let keep = |verified| self.keep(session_ref, &entry, &password, verified);
+        match self.proofs.owner(session_ref, (&account, factor.as_ref()), proof, keep).await? {
             StoreAppPassword::Full => {
                 Err(CreateAppPasswordError::Full { limit: MAX_APP_PASSWORDS })
             }
@@ -123,14 +123,14 @@ impl AppPasswords {
         by: SessionRef,
         entry: &AppPasswordEntry,
         password: &Secret<String>,
-        evidence: VerifiedProof,
+        verified: VerifiedProof,
     ) -> Result<StoreAppPassword, ProofError> {
         // What was made a moment ago is one.
         let hash = codes::hash(password).ok_or(ProofError::Wrong)?;
         let (name, at) = (entry.name.clone(), entry.created_at);
         let new = NewAppPassword { id: entry.id, by, name, hash, at };
-        let effects = added(by.user, at, &entry.name, evidence);
-        match self.store.add(new, MAX_APP_PASSWORDS, evidence, effects).await? {
+        let effects = added(by.user, at, &entry.name, verified);
+        match self.store.add(new, MAX_APP_PASSWORDS, verified, effects).await? {
             StoreAppPassword::Stale => Err(ProofError::Wrong),
             kept => Ok(kept),
         }
@@ -144,12 +144,12 @@ impl AppPasswords {
     /// Takes an app password away, and ends each session that began with it.
     pub async fn revoke(
         &self,
-        claim: SessionRef,
+        session_ref: SessionRef,
         id: AppPasswordId,
     ) -> Result<(), RemoveAppPasswordError> {
         let at = self.proofs.clock.now();
-        let found = self.store.remove((claim.user, id), at, removed, ended).await?;
-        self.standings.forget_user(claim.user);
+        let found = self.store.remove((session_ref.user, id), at, removed, ended).await?;
+        self.caller_cache.forget_user(session_ref.user);
         if found { Ok(()) } else { Err(RemoveAppPasswordError::Unknown) }
     }
 }
@@ -169,10 +169,10 @@ fn read_name(given: Option<&str>) -> Result<String, Violation> {
     Ok(name.to_owned())
 }
 
-fn added(user: UserId, at: Timestamp, name: &str, evidence: VerifiedProof) -> SideEffects {
+fn added(user: UserId, at: Timestamp, name: &str, verified: VerifiedProof) -> SideEffects {
     let letter = QueuedEmail::new("app-password-added").with("name", name).to_user(at, user);
     let added = SideEffects::audit(at, user, "app_password.added").and_mail(letter);
-    used_up(evidence, user, at).and(added)
+    used_up(verified, user, at).and(added)
 }
 
 fn removed(user: UserId, at: Timestamp, name: &str) -> SideEffects {

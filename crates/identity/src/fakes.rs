@@ -24,7 +24,7 @@ use crate::ports::{
 };
 use crate::sessions::access_tokens::SessionRef;
 
-pub(crate) use post::{Post, claim, verification};
+pub(crate) use post::{Post, session_ref, verification};
 
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
 
@@ -33,7 +33,7 @@ pub(crate) const PASSWORD: &str = "correct horse battery staple";
 pub(crate) struct Factors {
     pub(crate) state: Mutex<State>,
     attempts: AtomicU32,
-    guesses: AtomicU32,
+    throttle: AtomicU32,
 }
 
 #[derive(Default)]
@@ -78,8 +78,8 @@ impl Factors {
     }
 
     pub(crate) fn challenges(self: &Arc<Self>, clock: Arc<dyn Clock>) -> FactorChallenges {
-        let (store, guesses) = (Arc::clone(self) as _, Arc::clone(self) as _);
-        FactorChallenges::new(store, guesses, self.proofs(clock))
+        let (store, throttle) = (Arc::clone(self) as _, Arc::clone(self) as _);
+        FactorChallenges::new(store, throttle, self.proofs(clock))
     }
 
     /// Proofs by [`ports`](Self::ports), with the usual limits.
@@ -102,7 +102,7 @@ impl Factors {
 
     /// Returns the number of wrong answers to challenges.
     pub(crate) fn wrong_answers(&self) -> u32 {
-        self.guesses.load(Ordering::SeqCst)
+        self.throttle.load(Ordering::SeqCst)
     }
 
     /// Returns the number of wrong proofs.
@@ -145,11 +145,11 @@ impl Factors {
 }
 
 impl State {
-    pub(crate) fn spend(&mut self, evidence: VerifiedProof) -> bool {
+    pub(crate) fn spend(&mut self, verified: VerifiedProof) -> bool {
         if !self.factor.as_ref().is_some_and(|it| it.state == FactorState::On) {
             return false;
         }
-        match evidence {
+        match verified {
             VerifiedProof::Password | VerifiedProof::SignIn => true,
             VerifiedProof::Code(step) => {
                 let fresh = self.last_step.is_none_or(|last| last < step);
@@ -225,10 +225,10 @@ impl FactorStore for Factors {
     async fn disable(
         &self,
         change: FactorChange,
-        evidence: VerifiedProof,
+        verified: VerifiedProof,
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
-        let good = state.spend(evidence);
+        let good = state.spend(verified);
         if good {
             state.factor = None;
             state.codes.clear();
@@ -241,11 +241,11 @@ impl FactorStore for Factors {
     async fn replace_codes(
         &self,
         change: FactorChange,
-        evidence: VerifiedProof,
+        verified: VerifiedProof,
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
-        let good = state.spend(evidence);
+        let good = state.spend(verified);
         if good {
             state.codes = codes.to_vec();
             state.changed(change);
@@ -256,12 +256,12 @@ impl FactorStore for Factors {
     async fn spend(
         &self,
         _: SessionRef,
-        evidence: VerifiedProof,
+        verified: VerifiedProof,
         _: Timestamp,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
-        let good = state.spend(evidence);
+        let good = state.spend(verified);
         if good {
             state.audit.extend(effects.audit);
             state.letters.extend(effects.mail.into_iter().map(|it| it.letter));
@@ -294,33 +294,33 @@ impl ChallengeStore for Factors {
     async fn owner(
         &self,
         hash: TokenHash,
-        most: u32,
+        max: u32,
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
         let state = self.state.lock().unwrap();
         let found = state.challenges.get(&hash);
-        let good = found.filter(|(it, tries)| it.expires_at > now && *tries < most);
+        let good = found.filter(|(it, tries)| it.expires_at > now && *tries < max);
         Ok(good.map(|(it, _)| it.user))
     }
 
-    async fn attempt(&self, hash: TokenHash, most: u32, _: Timestamp) -> Result<bool, Unavailable> {
+    async fn attempt(&self, hash: TokenHash, max: u32, _: Timestamp) -> Result<bool, Unavailable> {
         let mut state = self.state.lock().unwrap();
         let Some((_, tries)) = state.challenges.get_mut(&hash) else { return Ok(false) };
         *tries += 1;
-        Ok(*tries <= most)
+        Ok(*tries <= max)
     }
 
     async fn redeem(&self, redemption: Redemption) -> Result<Redeemed, Unavailable> {
-        let Redemption { hash, user, evidence, at, effects } = redemption;
+        let Redemption { hash, user, verified, at, effects } = redemption;
         let mut state = self.state.lock().unwrap();
         if !state.challenges.contains_key(&hash) {
             return Ok(Redeemed::Gone);
         }
-        if !state.spend(evidence) {
+        if !state.spend(verified) {
             return Ok(Redeemed::Stale);
         }
         state.challenges.remove(&hash);
-        let left = matches!(evidence, VerifiedProof::RecoveryCode(_)).then_some(state.codes.len());
+        let left = matches!(verified, VerifiedProof::RecoveryCode(_)).then_some(state.codes.len());
         state.write(effects(user, at, left.map(|it| it as u64)));
         Ok(Redeemed::Done)
     }

@@ -147,26 +147,26 @@ pub struct PasskeyPorts {
 pub struct Passkeys {
     ports: PasskeyPorts,
     proofs: FactorProofs,
-    standings: CallerCache,
+    caller_cache: CallerCache,
 }
 
 impl Passkeys {
-    /// Passkeys in the given stores; `standings` is told of sessions that end.
-    pub fn new(ports: PasskeyPorts, proofs: FactorProofs, standings: CallerCache) -> Self {
-        Self { ports, proofs, standings }
+    /// Passkeys in the given stores; `caller_cache` is told of sessions that end.
+    pub fn new(ports: PasskeyPorts, proofs: FactorProofs, caller_cache: CallerCache) -> Self {
+        Self { ports, proofs, caller_cache }
     }
 
     /// Asks for a new passkey of a user who has shown a proof; nothing is
     /// shown by who has neither password nor factor, but their session is new.
     pub async fn ask(
         &self,
-        claim: SessionRef,
+        session_ref: SessionRef,
         proof: Option<ReauthProof>,
     ) -> Result<PasskeyOptions, PasskeyOptionsError> {
         let ceremony = self.ports.ceremony.as_ref().ok_or(PasskeyOptionsError::Off)?;
-        let account = self.proofs.ports.accounts.find(claim.user).await?;
+        let account = self.proofs.ports.accounts.find(session_ref.user).await?;
         let account = account.ok_or(PasskeyOptionsError::Gone)?;
-        let existing = self.ports.store.of_user(claim.user).await?;
+        let existing = self.ports.store.of_user(session_ref.user).await?;
         if existing.len() >= MAX_PASSKEYS {
             return Err(PasskeyOptionsError::Full { limit: MAX_PASSKEYS });
         }
@@ -175,7 +175,7 @@ impl Passkeys {
         let (asked, challenge) = start_ceremony(begun, self.proofs.clock.now())?;
         match proof {
             Some(proof) => self.open_for(&account, proof, challenge).await?,
-            None => self.open_in(claim, &account, challenge).await?,
+            None => self.open_in(session_ref, &account, challenge).await?,
         }
         Ok(asked)
     }
@@ -183,7 +183,7 @@ impl Passkeys {
     /// Adds the passkey that an authenticator has made.
     pub async fn add(
         &self,
-        claim: SessionRef,
+        session_ref: SessionRef,
         token: &Secret<String>,
         name: &str,
         answer: &str,
@@ -192,7 +192,7 @@ impl Passkeys {
         let name = checked(name).map_err(PasskeyAddError::Name)?;
         let at = self.proofs.clock.now();
         let hash = hash_presented(token).ok_or(PasskeyAddError::Over)?;
-        let state = self.ports.challenges.take_registration(claim.user, hash, at).await?;
+        let state = self.ports.challenges.take_registration(session_ref.user, hash, at).await?;
         let state = state.ok_or(PasskeyAddError::Over)?;
         let credential = ceremony.finish_registration(&state, answer)?;
 
@@ -205,10 +205,10 @@ impl Passkeys {
             credential: credential.id.clone(),
         };
         let letter = QueuedEmail::new("passkey-added").with("name", name.as_str());
-        let change = change(claim, at, "passkey.added", letter);
+        let change = change(session_ref, at, "passkey.added", letter);
         let new = NewPasskey { id: entry.id, name, credential };
         let added = self.ports.store.add(change, new, MAX_PASSKEYS).await?;
-        self.standings.forget_user(claim.user);
+        self.caller_cache.forget_user(session_ref.user);
         match added {
             PasskeyAdded::Stored => Ok(entry),
             PasskeyAdded::Known => Err(PasskeyAddError::Known),
@@ -223,14 +223,18 @@ impl Passkeys {
     }
 
     /// Removes a passkey.
-    pub async fn remove(&self, claim: SessionRef, id: PasskeyId) -> Result<(), PasskeyRemoveError> {
-        let all = self.ports.store.of_user(claim.user).await?;
+    pub async fn remove(
+        &self,
+        session_ref: SessionRef,
+        id: PasskeyId,
+    ) -> Result<(), PasskeyRemoveError> {
+        let all = self.ports.store.of_user(session_ref.user).await?;
         let passkey = all.into_iter().find(|it| it.id == id);
         let passkey = passkey.ok_or(PasskeyRemoveError::Unknown)?;
         let letter = QueuedEmail::new("passkey-removed").with("name", passkey.name);
-        let change = change(claim, self.proofs.clock.now(), "passkey.removed", letter);
+        let change = change(session_ref, self.proofs.clock.now(), "passkey.removed", letter);
         let removed = self.ports.store.remove(change, id).await?;
-        self.standings.forget_user(claim.user);
+        self.caller_cache.forget_user(session_ref.user);
         if removed { Ok(()) } else { Err(PasskeyRemoveError::Unknown) }
     }
 
@@ -264,28 +268,28 @@ impl Passkeys {
         challenge: NewPasskeyChallenge,
     ) -> Result<(), ProofError> {
         let user = account.user;
-        let judge = async {
-            let evidence = match (proof, self.factor(user).await?) {
+        let check = async {
+            let verified = match (proof, self.factor(user).await?) {
                 (ReauthProof::Password(it), _) => self.proofs.password(account, it).await?,
                 (ReauthProof::Factor(it), Some(on)) => self.proofs.answer(user, &on, &it).await?,
                 (ReauthProof::Factor(_), None) => return Err(ProofError::Wrong),
             };
-            let effects = used_up(evidence, user, self.proofs.clock.now());
-            let leave = PasskeyAuthorization::Evidence(evidence);
+            let effects = used_up(verified, user, self.proofs.clock.now());
+            let leave = PasskeyAuthorization::Evidence(verified);
             let opened =
                 self.ports.challenges.open_registration(user, leave, challenge, effects).await?;
             if opened { Ok(()) } else { Err(ProofError::Wrong) }
         };
-        self.proofs.counted(user, judge).await
+        self.proofs.counted(user, check).await
     }
 
     async fn open_in(
         &self,
-        claim: SessionRef,
+        session_ref: SessionRef,
         account: &Account,
         challenge: NewPasskeyChallenge,
     ) -> Result<(), PasskeyOptionsError> {
-        let SessionRef { user, session } = claim;
+        let SessionRef { user, session } = session_ref;
         let credentials = self.proofs.ports.accounts.by_email(&account.email).await?;
         let own = credentials.filter(|it| it.account.user == user);
         let has_password = own.is_some_and(|it| it.password_hash.is_some());
@@ -321,12 +325,12 @@ fn checked(name: &str) -> Result<String, Violation> {
 }
 
 fn change(
-    claim: SessionRef,
+    session_ref: SessionRef,
     at: Timestamp,
     action: &'static str,
     letter: QueuedEmail,
 ) -> FactorChange {
-    let SessionRef { user, session } = claim;
+    let SessionRef { user, session } = session_ref;
     let effects = SideEffects::audit(at, user, action).and_mail(letter.to_user(at, user));
     FactorChange { user, session, at, effects, if_ended: ended }
 }

@@ -22,7 +22,7 @@ use crate::ports::{
 };
 use crate::sessions::access_tokens::{AccessTokens, SessionRef};
 use crate::sessions::caller_cache::CallerCache;
-use crate::sessions::refresh_tokens::{RefreshKeys, Shown};
+use crate::sessions::refresh_tokens::{PresentedRefreshToken, RefreshKeys};
 use crate::sign_in::device::SignInDevice;
 
 /// Lifetimes of sessions and their tokens, and the limit of their number.
@@ -36,7 +36,7 @@ pub struct SessionSettings {
     /// request.
     pub grace: Duration,
     /// Maximum number of live sessions per user; the oldest is evicted.
-    pub most: usize,
+    pub max_sessions: usize,
 }
 
 impl Default for SessionSettings {
@@ -45,7 +45,7 @@ impl Default for SessionSettings {
             access_lifetime: Duration::from_mins(15),
             refresh_lifetime: Duration::from_hours(30 * 24),
             grace: Duration::from_secs(30),
-            most: 10,
+            max_sessions: 10,
         }
     }
 }
@@ -53,9 +53,9 @@ impl Default for SessionSettings {
 /// Tokens that a device continues with.
 #[derive(Debug, Clone)]
 pub struct SessionTokens {
-    /// Shown with each request.
+    /// Access token, presented with each request.
     pub access: Secret<String>,
-    /// Good for one refresh.
+    /// Refresh token, valid for one refresh.
     pub refresh: Secret<String>,
     /// Lifetime of the access token.
     pub expires_in: Duration,
@@ -107,7 +107,7 @@ pub enum RevokeError {
 #[derive(Clone)]
 pub struct Sessions {
     store: Arc<dyn SessionStore>,
-    standings: CallerCache,
+    caller_cache: CallerCache,
     access: AccessTokens,
     keys: RefreshKeys,
     settings: LiveSetting<SessionSettings>,
@@ -115,16 +115,16 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Sessions over the given store; `standings` is told of those that end.
+    /// Sessions over the given store; `caller_cache` is told of those that end.
     pub fn new(
         store: Arc<dyn SessionStore>,
-        standings: CallerCache,
+        caller_cache: CallerCache,
         tokens: (AccessTokens, RefreshKeys),
         settings: LiveSetting<SessionSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (access, keys) = tokens;
-        Self { store, standings, access, keys, settings, clock }
+        Self { store, caller_cache, access, keys, settings, clock }
     }
 
     /// Begins a session of somebody who has just proved who they are, by what
@@ -171,12 +171,12 @@ impl Sessions {
         };
         let started = SideEffects::audit(at, user, "session.started");
         let others = SessionStartEffects { if_ended: evicted, if_new_device: new_device };
-        match self.store.begin(new, settings.most, started, others).await? {
+        match self.store.begin(new, settings.max_sessions, started, others).await? {
             SessionStarted::Done => {}
             SessionStarted::Stale => return Err(StartError::Stale),
         }
         // Which session made room is not told, only whose it was.
-        self.standings.forget_user(user);
+        self.caller_cache.forget_user(user);
         Ok(self.grant(user, session, refresh)?)
     }
 
@@ -196,7 +196,7 @@ impl Sessions {
                 Rotation::Reused => {
                     // Whose session it was is not told; this happens seldom
                     // enough to look at everyone anew.
-                    self.standings.forget_everyone();
+                    self.caller_cache.forget_everyone();
                     return Err(RefreshError::Reused);
                 }
                 Rotation::Refused => {}
@@ -211,7 +211,7 @@ impl Sessions {
         for shown in self.keys.hashes_of(token) {
             let ended = self.store.end(shown.hash, self.clock.now(), ended).await?;
             if let Some((user, session)) = ended {
-                self.standings.forget(SessionRef { user, session });
+                self.caller_cache.forget(SessionRef { user, session });
                 break;
             }
         }
@@ -259,7 +259,7 @@ impl Sessions {
     async fn end_all(&self, caller: SessionRef, which: Revoked) -> Result<u64, RevokeError> {
         let ended = self.store.revoke(caller, which, self.clock.now(), revoked).await?;
         // Also where nothing ended here: it may have elsewhere.
-        self.standings.forget_user(caller.user);
+        self.caller_cache.forget_user(caller.user);
         ended.ok_or(RevokeError::Gone)
     }
 
@@ -270,7 +270,7 @@ impl Sessions {
 
     async fn presented(
         &self,
-        shown: &Shown,
+        shown: &PresentedRefreshToken,
         device: SignInDevice,
     ) -> Result<PresentedToken, Unavailable> {
         let settings = *self.settings.get();

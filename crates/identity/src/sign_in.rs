@@ -102,7 +102,7 @@ pub struct SignInPorts {
     /// Store of app passwords.
     pub app_passwords: Arc<dyn AppPasswordStore>,
     /// Counter of wrong passwords.
-    pub guesses: Arc<dyn PasswordThrottleStore>,
+    pub throttle: Arc<dyn PasswordThrottleStore>,
     /// Password comparison.
     pub hasher: Arc<dyn PasswordHasher>,
     /// Log of failures, for the account they concern.
@@ -117,7 +117,7 @@ pub struct SignIn {
     ports: SignInPorts,
     sessions: Sessions,
     challenges: FactorChallenges,
-    guesses: PasswordThrottle,
+    throttle: PasswordThrottle,
     clock: Arc<dyn Clock>,
 }
 
@@ -137,10 +137,10 @@ impl SignIn {
         challenges: FactorChallenges,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let ledger = Arc::clone(&ports.guesses);
-        let guesses =
+        let ledger = Arc::clone(&ports.throttle);
+        let throttle =
             PasswordThrottle { ledger, rules: GuessRules::default(), clock: Arc::clone(&clock) };
-        Self { ports, sessions, challenges, guesses, clock }
+        Self { ports, sessions, challenges, throttle, clock }
     }
 
     /// Signs in with a password, or an app password.
@@ -164,16 +164,16 @@ impl SignIn {
         let found = self.ports.accounts.candidate(email, from, since).await?;
         let user = found.as_ref().map(|it| it.credentials.account.user);
         let known = from.filter(|_| found.as_ref().is_some_and(|it| it.was_there_before));
-        let guess = self.guesses.count(email, known).await?;
+        let guess = self.throttle.count(email, known).await?;
         let proved = self.prove(found, password, program).await;
         match &proved {
-            Ok(_) => self.guesses.right(&guess).await,
+            Ok(_) => self.throttle.right(&guess).await,
             Err(SignInError::WrongCredentials) => {
                 let (at, device) = (self.clock.now(), device.clone());
                 let (outcome, method) = (SignInOutcome::WrongPassword, SignInMethod::Password);
                 self.note(FailedSignIn { user, at, outcome, method, device }, failed).await;
             }
-            Err(_) => self.guesses.unjudged(&guess).await,
+            Err(_) => self.throttle.unjudged(&guess).await,
         }
         self.start_session(proved?, device).await
     }

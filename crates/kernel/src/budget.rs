@@ -32,7 +32,7 @@ impl BudgetPeriod {
     }
 
     /// Returns the period of this name, in any case.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name))
     }
 
@@ -101,11 +101,11 @@ mod tests {
         assert!(limits.is_unlimited());
         for (period, limit) in BudgetPeriod::ALL.into_iter().zip(1..) {
             limits.set(period, limit);
-            assert_eq!(BudgetPeriod::named(&period.name().to_uppercase()), Some(period));
+            assert_eq!(BudgetPeriod::from_name(&period.name().to_uppercase()), Some(period));
         }
 
         assert_eq!(BudgetPeriod::ALL.map(|it| limits.of(it)), [1, 2, 3, 4, 5]);
         assert!(!limits.is_unlimited());
-        assert_eq!(BudgetPeriod::named("yearly"), None);
+        assert_eq!(BudgetPeriod::from_name("yearly"), None);
     }
 }

@@ -36,7 +36,7 @@ impl Language {
             let (tag, weight) = wish.split_once(';').unwrap_or((wish, ""));
             let weight = weight.trim().strip_prefix("q=").map_or(Some(1.0), |it| it.parse().ok());
             let (Some(language), Some(weight)) = (Self::from_tag(tag), weight) else { continue };
-            if weight > 0.0 && best.is_none_or(|(most, _)| weight > most) {
+            if weight > 0.0 && best.is_none_or(|(max, _)| weight > max) {
                 best = Some((weight, language));
             }
         }

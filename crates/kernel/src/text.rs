@@ -7,8 +7,8 @@ pub fn utf16_len(text: &str) -> usize {
 }
 
 /// As much of a text as has so many [`utf16_len`].
-pub fn truncate(text: &str, most: usize) -> &str {
-    let mut left = most;
+pub fn truncate(text: &str, max: usize) -> &str {
+    let mut left = max;
     let end = text.char_indices().find(|(_, char)| match left.checked_sub(char.len_utf16()) {
         Some(rest) => {
             left = rest;
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn no_character_is_cut_in_two() {
-        for (text, most, short) in [
+        for (text, max, short) in [
             ("abc", 3, "abc"),
             ("abc", 2, "ab"),
             ("ab", 9, "ab"),
@@ -41,7 +41,7 @@ mod tests {
             ("a🙂b", 3, "a🙂"),
             ("🙂", 0, ""),
         ] {
-            assert_eq!(truncate(text, most), short, "{text} {most}");
+            assert_eq!(truncate(text, max), short, "{text} {max}");
         }
     }
 }

@@ -8,6 +8,6 @@ mod smtp;
 
 mod message;
 
-pub use settings::{Host, MailSettings, NoAddress, NoHost, Security, SenderAddress};
+pub use settings::{Host, InvalidAddress, InvalidHost, MailSettings, Security, SenderAddress};
 pub use smtp::SmtpRelay;
 pub use templates::EmailTemplates;

@@ -59,7 +59,7 @@ pub struct Host(String);
 /// It is no name of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected a host such as smtp.example.com, without a scheme or a port")]
-pub struct NoHost;
+pub struct InvalidHost;
 
 impl Host {
     /// As it was written.
@@ -75,9 +75,9 @@ impl Host {
 }
 
 impl FromStr for Host {
-    type Err = NoHost;
+    type Err = InvalidHost;
 
-    fn from_str(text: &str) -> Result<Self, NoHost> {
+    fn from_str(text: &str) -> Result<Self, InvalidHost> {
         let label = |it: &str| {
             !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it))
         };
@@ -85,7 +85,7 @@ impl FromStr for Host {
         if name || text.parse::<std::net::IpAddr>().is_ok() {
             return Ok(Self(text.to_owned()));
         }
-        Err(NoHost)
+        Err(InvalidHost)
     }
 }
 
@@ -96,7 +96,7 @@ pub struct SenderAddress(Address);
 /// It is no address that mail can come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected an address such as pia@example.com")]
-pub struct NoAddress;
+pub struct InvalidAddress;
 
 impl SenderAddress {
     pub(crate) fn address(&self) -> &Address {
@@ -105,10 +105,10 @@ impl SenderAddress {
 }
 
 impl FromStr for SenderAddress {
-    type Err = NoAddress;
+    type Err = InvalidAddress;
 
-    fn from_str(text: &str) -> Result<Self, NoAddress> {
-        address(text).map(Self).map_err(|_says_no_more| NoAddress)
+    fn from_str(text: &str) -> Result<Self, InvalidAddress> {
+        address(text).map(Self).map_err(|_says_no_more| InvalidAddress)
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
             assert_eq!(text.parse::<Host>().unwrap().as_str(), text);
         }
         for text in ["", "smtp://a", "a:25", "a b", "a..b", "a\r\nb", "user@host", "[::1]"] {
-            assert_eq!(text.parse::<Host>(), Err(NoHost), "{text}");
+            assert_eq!(text.parse::<Host>(), Err(InvalidHost), "{text}");
         }
     }
 

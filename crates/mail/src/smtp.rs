@@ -91,7 +91,7 @@ impl SmtpRelay {
 impl Relay for SmtpRelay {
     async fn send(&self, mail: &RenderedMail) -> RelayOutcome {
         match self.deliver(mail).await {
-            Ok(()) => RelayOutcome::Taken,
+            Ok(()) => RelayOutcome::Accepted,
             Err(failure) => failure.outcome(),
         }
     }

@@ -88,7 +88,7 @@ pub trait EmailRenderer: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RelayOutcome {
     /// The relay has it, and answers for it from now on.
-    Taken,
+    Accepted,
     /// The relay does not want this mail, now or later.
     Refused(String),
     /// The relay may want this mail later.

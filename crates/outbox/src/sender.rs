@@ -116,7 +116,7 @@ impl OutboxSender {
         };
         let mail = RenderedMail { id: claim.mail, to: letter.to.clone(), at: letter.at, rendition };
         match self.ports.relay.send(&mail).await {
-            RelayOutcome::Taken => self.sent(claim).await,
+            RelayOutcome::Accepted => self.sent(claim).await,
             RelayOutcome::Refused(why) => self.give_up(claim, &why).await,
             RelayOutcome::TryLater(why) => self.postpone(claim, worth, &why).await,
             RelayOutcome::Away(why) => {

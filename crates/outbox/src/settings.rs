@@ -81,11 +81,11 @@ mod tests {
     #[test]
     fn pauses_double_from_a_minute_to_an_hour() {
         for (tries, minutes) in [(0, 1), (1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (90, 60)] {
-            let most = Duration::from_mins(minutes);
+            let max = Duration::from_mins(minutes);
 
             for _ in 0..100 {
                 let pause = pause(tries);
-                assert!(pause <= most && pause >= most * 3 / 4, "{tries}: {pause:?}");
+                assert!(pause <= max && pause >= max * 3 / 4, "{tries}: {pause:?}");
             }
         }
     }

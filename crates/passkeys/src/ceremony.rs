@@ -15,7 +15,7 @@ use webauthn_rs::prelude::{
 };
 
 use crate::answer::{check, parse_response};
-use crate::relying_party::{NoPasskeys, RelyingParty};
+use crate::relying_party::{PasskeysUnavailable, RelyingParty};
 
 /// Time that browsers give the user to respond.
 const TIMEOUT: Duration = Duration::from_mins(5);
@@ -29,11 +29,11 @@ pub struct WebauthnCeremony(Webauthn);
 impl WebauthnCeremony {
     /// Those of the server that browsers know under this address;
     /// authenticators show its name beside the account.
-    pub fn at(public_url: &str, name: &str) -> Result<Self, NoPasskeys> {
+    pub fn at(public_url: &str, name: &str) -> Result<Self, PasskeysUnavailable> {
         let RelyingParty { id, origin } = RelyingParty::at(public_url)?;
         let builder = WebauthnBuilder::new(&id, &origin);
         let built = builder.and_then(|it| it.rp_name(name).timeout(TIMEOUT).build());
-        built.map(Self).map_err(|_says_no_more| NoPasskeys::Unknown)
+        built.map(Self).map_err(|_says_no_more| PasskeysUnavailable::Unknown)
     }
 }
 

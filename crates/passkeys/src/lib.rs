@@ -5,4 +5,4 @@ mod ceremony;
 mod relying_party;
 
 pub use ceremony::WebauthnCeremony;
-pub use relying_party::NoPasskeys;
+pub use relying_party::PasskeysUnavailable;

@@ -4,7 +4,7 @@ use webauthn_rs::prelude::Url;
 
 /// Reasons for which browsers accept no passkeys at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoPasskeys {
+pub enum PasskeysUnavailable {
     /// Passkeys are bound to names.
     #[error("its host is an IP address, and passkeys are bound to names")]
     IpAddress,
@@ -26,21 +26,21 @@ pub(crate) struct RelyingParty {
 
 impl RelyingParty {
     /// The server that is known under this address, whose path does not count.
-    pub(crate) fn at(public_url: &str) -> Result<Self, NoPasskeys> {
-        let url = Url::parse(public_url).map_err(|_says_no_more| NoPasskeys::Unknown)?;
+    pub(crate) fn at(public_url: &str) -> Result<Self, PasskeysUnavailable> {
+        let url = Url::parse(public_url).map_err(|_says_no_more| PasskeysUnavailable::Unknown)?;
         if url.host_str().is_none_or(str::is_empty) {
-            return Err(NoPasskeys::Unknown);
+            return Err(PasskeysUnavailable::Unknown);
         }
-        let id = url.domain().ok_or(NoPasskeys::IpAddress)?.to_owned();
+        let id = url.domain().ok_or(PasskeysUnavailable::IpAddress)?.to_owned();
         let local = id == "localhost" || id.ends_with(".localhost");
         match url.scheme() {
             "https" => {}
             "http" if local => {}
-            "http" => return Err(NoPasskeys::Readable),
-            _ => return Err(NoPasskeys::Unknown),
+            "http" => return Err(PasskeysUnavailable::Readable),
+            _ => return Err(PasskeysUnavailable::Unknown),
         }
         let origin = Url::parse(&url.origin().ascii_serialization());
-        let origin = origin.map_err(|_says_no_more| NoPasskeys::Unknown)?;
+        let origin = origin.map_err(|_says_no_more| PasskeysUnavailable::Unknown)?;
         Ok(Self { id, origin })
     }
 }
@@ -49,7 +49,7 @@ impl RelyingParty {
 mod tests {
     use super::*;
 
-    fn party(url: &str) -> Result<(String, String), NoPasskeys> {
+    fn party(url: &str) -> Result<(String, String), PasskeysUnavailable> {
         RelyingParty::at(url).map(|it| (it.id, it.origin.to_string()))
     }
 
@@ -74,14 +74,14 @@ mod tests {
     #[test]
     fn addresses_without_a_name_or_without_tls_have_none() {
         for (url, reason) in [
-            ("http://127.0.0.1:8080", NoPasskeys::IpAddress),
-            ("https://[::1]:8080", NoPasskeys::IpAddress),
-            ("https://192.0.2.1", NoPasskeys::IpAddress),
-            ("http://pia.example.com", NoPasskeys::Readable),
-            ("http://notlocalhost", NoPasskeys::Readable),
-            ("ftp://pia.example.com", NoPasskeys::Unknown),
-            ("pia.example.com", NoPasskeys::Unknown),
-            ("", NoPasskeys::Unknown),
+            ("http://127.0.0.1:8080", PasskeysUnavailable::IpAddress),
+            ("https://[::1]:8080", PasskeysUnavailable::IpAddress),
+            ("https://192.0.2.1", PasskeysUnavailable::IpAddress),
+            ("http://pia.example.com", PasskeysUnavailable::Readable),
+            ("http://notlocalhost", PasskeysUnavailable::Readable),
+            ("ftp://pia.example.com", PasskeysUnavailable::Unknown),
+            ("pia.example.com", PasskeysUnavailable::Unknown),
+            ("", PasskeysUnavailable::Unknown),
         ] {
             assert_eq!(party(url), Err(reason), "{url}");
         }

@@ -27,7 +27,7 @@ type Work = Box<dyn FnOnce(&mut HashMemory) + Send>;
 pub(crate) struct Pool {
     queue: Arc<Queue>,
     /// In hand and waiting together.
-    most: usize,
+    max: usize,
 }
 
 #[derive(Default)]
@@ -59,8 +59,8 @@ impl Pool {
     /// Starts the threads. They end with the pool, each after its work in hand.
     pub(crate) fn start(threads: NonZeroUsize, most_waiting: usize) -> io::Result<Self> {
         // A thread may yet have to wake for what it will take in hand.
-        let most = most_waiting.saturating_add(threads.get());
-        let pool = Self { queue: Arc::default(), most };
+        let max = most_waiting.saturating_add(threads.get());
+        let pool = Self { queue: Arc::default(), max };
         for number in 1..=threads.get() {
             let queue = Arc::clone(&pool.queue);
             let name = format!("passwords-{number}");
@@ -85,7 +85,7 @@ impl Pool {
                 drop(reply.send(work(memory)));
             }
         });
-        self.queue.put(work, self.most)?;
+        self.queue.put(work, self.max)?;
         answer.await.map_err(|err| Unavailable::new("password hashing", err))
     }
 }
@@ -98,9 +98,9 @@ impl Drop for Pool {
 }
 
 impl Queue {
-    fn put(&self, work: Work, most: usize) -> Result<(), Unavailable> {
+    fn put(&self, work: Work, max: usize) -> Result<(), Unavailable> {
         let mut state = self.lock();
-        if state.waiting.len() + state.in_hand >= most {
+        if state.waiting.len() + state.in_hand >= max {
             return Err(Unavailable::new("password hashing", "too many passwords are waiting"));
         }
         state.waiting.push_back(work);

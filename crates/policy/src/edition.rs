@@ -29,7 +29,7 @@ impl Edition {
     }
 
     /// The edition of this name, spelled exactly so.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 

@@ -45,7 +45,7 @@ impl Feature {
     }
 
     /// The feature of this name, spelled exactly so.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 }

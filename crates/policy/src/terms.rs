@@ -111,7 +111,7 @@ fn included(
     edition: &str,
 ) -> Result<(BTreeSet<Feature>, Vec<String>), LicenceError> {
     let Some(named) = named else {
-        let edition = Edition::named(edition).ok_or_else(|| {
+        let edition = Edition::from_name(edition).ok_or_else(|| {
             LicenceError::Unreadable(format!(
                 "it names no features, and its edition {edition:?} is unknown here"
             ))
@@ -119,8 +119,8 @@ fn included(
         return Ok((edition.features(), Vec::new()));
     };
     let (known, unknown): (Vec<_>, Vec<_>) =
-        named.into_iter().partition(|it| Feature::named(it).is_some());
-    Ok((known.iter().filter_map(|it| Feature::named(it)).collect(), unknown))
+        named.into_iter().partition(|it| Feature::from_name(it).is_some());
+    Ok((known.iter().filter_map(|it| Feature::from_name(it)).collect(), unknown))
 }
 
 /// Names go into logs and onto pages, so they are short and on one line.

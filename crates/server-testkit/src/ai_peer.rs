@@ -97,9 +97,9 @@ impl Call {
 
     /// Repeats something until so many bytes are said, or nobody has read on
     /// for half a second. Gives how many were taken.
-    pub async fn flood(&mut self, text: &[u8], most: usize) -> usize {
+    pub async fn flood(&mut self, text: &[u8], max: usize) -> usize {
         let mut taken = 0;
-        while taken < most {
+        while taken < max {
             let said = self.socket.write(&text[taken % text.len()..]);
             match tokio::time::timeout(Duration::from_millis(500), said).await {
                 Ok(said) => taken += said.expect("a reader"),

@@ -10,8 +10,8 @@ use pia_identity::SecretBox;
 use pia_kernel::{Secret, Unavailable, UserId};
 use pia_sealing::{SealContext, Sealer, UnsealError};
 
-pub(crate) use group_rules::RulesOfGroups;
-pub(crate) use group_watch::Copies;
+pub(crate) use group_rules::PolicyGroupRules;
+pub(crate) use group_watch::GroupCaches;
 pub(crate) use page_accounts::PageAccounts;
 pub(crate) use waiting_devices::WaitingDevices;
 

@@ -109,7 +109,7 @@ pub struct Background {
     pub stop: CancellationToken,
     tasks: TaskTracker,
     runner: Runner,
-    bank: SqlCreditStore,
+    credit_store: SqlCreditStore,
 }
 
 impl Background {
@@ -120,7 +120,7 @@ impl Background {
             tracing::error!("use cases that did not end in time are cut off");
         }
         // What was not written is logged there.
-        let _left = self.bank.drain(LAST_WRITES).await;
+        let _left = self.credit_store.drain(LAST_WRITES).await;
         self.tasks.close();
         drop(tokio::time::timeout(LAST_WRITES, self.tasks.wait()).await);
     }
@@ -144,11 +144,11 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let metrics = Metrics::default();
     let weeks = config.follow(|it| it.token_usage.weeks);
     let (db, main) = (base.db.clone(), Handle::current());
-    let bank = SqlCreditStore::start(db, weeks, base.clock(), &tasks, &main);
-    let ai = AiFactory::compose(&base, &bank, &rules, stop.clone())?;
-    ai.count(&metrics, &bank);
+    let credit_store = SqlCreditStore::start(db, weeks, base.clock(), &tasks, &main);
+    let ai = AiFactory::compose(&base, &credit_store, &rules, stop.clone())?;
+    ai.count(&metrics, &credit_store);
     let settings = ai::credit_settings(config);
-    let credits = Credits::new(rules, Arc::new(bank.clone()), settings, base.clock());
+    let credits = Credits::new(rules, Arc::new(credit_store.clone()), settings, base.clock());
 
     let housekeeping = Housekeeping { tasks: maintenance::tasks(&base, &use_cases) };
     tasks.spawn(housekeeping.run(stop.clone()));
@@ -167,6 +167,6 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
         metrics,
         ai,
         groups,
-        background: Background { stop, tasks, runner, bank },
+        background: Background { stop, tasks, runner, credit_store },
     })
 }

@@ -20,7 +20,7 @@ pub(crate) struct FreeGroup {
 
 /// Result of the last check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum GroupLookup {
     /// It is there, or none is named.
     Fine,
     /// There is no such group.
@@ -31,7 +31,7 @@ impl FreeGroup {
     /// Looks at the start, and now and then until stopped: groups are removed,
     /// and settings change.
     pub(crate) async fn watch(self, stop: CancellationToken) {
-        let mut known = Known::Fine;
+        let mut known = GroupLookup::Fine;
         let mut tick = tokio::time::interval(EVERY);
         loop {
             tokio::select! {
@@ -43,17 +43,17 @@ impl FreeGroup {
     }
 
     /// Looks, and tells what was not known.
-    async fn look(&self, known: Known) -> Known {
+    async fn look(&self, known: GroupLookup) -> GroupLookup {
         let now = match *self.named.get() {
-            None => Known::Fine,
+            None => GroupLookup::Fine,
             Some(group) => match self.groups.settings(group).await {
-                Ok(Some(_)) => Known::Fine,
-                Ok(None) => Known::Missing(group),
+                Ok(Some(_)) => GroupLookup::Fine,
+                Ok(None) => GroupLookup::Missing(group),
                 // The next time tells.
                 Err(_) => known,
             },
         };
-        if let Known::Missing(group) = now
+        if let GroupLookup::Missing(group) = now
             && now != known
         {
             tracing::warn!(
@@ -85,14 +85,17 @@ mod tests {
         let free = FreeGroup { named: named.clone(), groups: Arc::new(store) };
 
         let mut told = Vec::new();
-        let mut known = Known::Fine;
+        let mut known = GroupLookup::Fine;
         for name in [None, Some(there), Some(gone), Some(away), Some(gone), Some(there)] {
             named.set(name);
             known = free.look(known).await;
             told.push(known);
         }
 
-        let missing = Known::Missing(gone);
-        assert_eq!(told, [Known::Fine, Known::Fine, missing, missing, missing, Known::Fine]);
+        let missing = GroupLookup::Missing(gone);
+        assert_eq!(
+            told,
+            [GroupLookup::Fine, GroupLookup::Fine, missing, missing, missing, GroupLookup::Fine]
+        );
     }
 }

@@ -27,13 +27,13 @@ pub struct LicenceFile {
     key: VerifyingKey,
     clock: Arc<dyn Clock>,
     state: LiveSetting<LicenceState>,
-    seen: Mutex<Seen>,
+    seen: Mutex<FileSnapshot>,
 }
 
 /// Last content, by which a change is noticed. The whole content is compared
 /// and not the time and length of the file: it is small, and these miss a
 /// change within the clock's resolution.
-struct Seen {
+struct FileSnapshot {
     believed: FileChange,
     doubted: Option<FileChange>,
     end_told: bool,
@@ -47,7 +47,7 @@ impl LicenceFile {
             log::development_key();
         }
         let state = LiveSetting::new(LicenceState::Missing);
-        let seen = Seen { believed: FileChange::Missing, doubted: None, end_told: false };
+        let seen = FileSnapshot { believed: FileChange::Missing, doubted: None, end_told: false };
         let file = Self { path, key, clock, state, seen: Mutex::new(seen) };
         let look = FileChange::at(&file.path);
         let found = file.load(&look);
@@ -95,7 +95,7 @@ impl LicenceFile {
         Ok(licence)
     }
 
-    fn weigh(&self, look: FileChange, seen: &mut Seen) {
+    fn weigh(&self, look: FileChange, seen: &mut FileSnapshot) {
         if look == seen.believed {
             seen.doubted = None;
             return;
@@ -127,8 +127,8 @@ impl LicenceFile {
         }
     }
 
-    fn believe(&self, look: FileChange, found: LicenceRead, seen: &mut Seen) {
-        *seen = Seen { believed: look, doubted: None, end_told: false };
+    fn believe(&self, look: FileChange, found: LicenceRead, seen: &mut FileSnapshot) {
+        *seen = FileSnapshot { believed: look, doubted: None, end_told: false };
         self.state.set(match found {
             LicenceRead::Nothing => {
                 log::missing(&self.path);
@@ -147,7 +147,7 @@ impl LicenceFile {
     }
 
     /// Once for each licence, whether it was found so or ended meanwhile.
-    fn tell_end(&self, seen: &mut Seen) {
+    fn tell_end(&self, seen: &mut FileSnapshot) {
         if let Licensed::Expired(licence) = self.state.get().at(self.clock.now())
             && !seen.end_told
         {
@@ -156,7 +156,7 @@ impl LicenceFile {
         }
     }
 
-    fn lock_state(&self) -> MutexGuard<'_, Seen> {
+    fn lock_state(&self) -> MutexGuard<'_, FileSnapshot> {
         // What a panic elsewhere left is still what was last seen.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }

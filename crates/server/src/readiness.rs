@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use pia_http::{Readiness, Ready};
 use pia_kernel::{Clock, LiveSetting};
 use pia_policy::{LicenceState, Licensed};
-use pia_storage::{Database, NotReady};
+use pia_storage::{Database, ReadinessError};
 use tokio::sync::Mutex;
 
 /// A probe that waits longer than this has its answer.
@@ -44,8 +44,8 @@ impl FileChecks {
         }
         let found = match self.db.ready(PATIENCE).await {
             Ok(()) => (true, true),
-            Err(NotReady::Pending(_)) => (true, false),
-            Err(NotReady::Away(_) | NotReady::Silent(_)) => (false, false),
+            Err(ReadinessError::Pending(_)) => (true, false),
+            Err(ReadinessError::Away(_) | ReadinessError::Silent(_)) => (false, false),
         };
         *last = Some((Instant::now(), found));
         found

@@ -104,7 +104,7 @@ fn served(model: Model, from: &mut Section<'_>) -> Option<Arc<Target>> {
         return model.target(rates?, from).map(Arc::new);
     }
     if sound && (named || reachable) {
-        from.note("Model", "is not used: a model needs its name, and a key or an endpoint");
+        from.warn("Model", "is not used: a model needs its name, and a key or an endpoint");
     }
     None
 }

@@ -57,7 +57,7 @@ impl Setting for BaseUrl {
         Ok(Self(url.as_str().trim_end_matches('/').to_owned()))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.clone()
     }
 }

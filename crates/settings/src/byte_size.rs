@@ -36,7 +36,7 @@ impl Setting for ByteSize {
         bytes.map(Self).ok_or(Reason::form("expected a number of bytes, or a size such as 256MiB"))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
         let whole = units.iter().find(|(_, unit)| self.0 > 0 && self.0.is_multiple_of(*unit));
         whole.map_or_else(|| self.0.to_string(), |(name, unit)| format!("{}{name}", self.0 / unit))
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_same_amount_is_told_the_same_way() {
-        assert_eq!(ByteSize::parse("1048576").unwrap().tell(), "1MiB");
-        assert_eq!(ByteSize(1025).tell(), "1025");
+        assert_eq!(ByteSize::parse("1048576").unwrap().format(), "1MiB");
+        assert_eq!(ByteSize(1025).format(), "1025");
     }
 }

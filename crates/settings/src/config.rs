@@ -179,7 +179,7 @@ impl Config {
         if self.local_auth.accounts.require_verification && self.smtp.relay.is_none() {
             let text = "nobody new can come in: without Smtp:Host no letter goes out to verify an \
                         address with";
-            all.section("LocalAuth").note("RequireEmailVerification", text);
+            all.section("LocalAuth").warn("RequireEmailVerification", text);
         }
     }
 

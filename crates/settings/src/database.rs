@@ -97,7 +97,7 @@ impl Targets {
 fn role(from: &mut Section<'_>, name: &str, provider: DatabaseKind) -> Option<DatabaseTarget> {
     let text = from.restart(name).optional::<Secret<String>>()?;
     if provider == DatabaseKind::Sqlite {
-        from.note(name, "has no effect: a file has no roles");
+        from.warn(name, "has no effect: a file has no roles");
         return None;
     }
     target(from, name, provider, Some(text))
@@ -127,10 +127,10 @@ fn file(path: &Path) -> String {
 
 impl Setting for DatabaseKind {
     fn parse(text: &str) -> Result<Self, Reason> {
-        Self::named(text).ok_or(Reason::form("expected one of sqlite, postgresql"))
+        Self::from_name(text).ok_or(Reason::form("expected one of sqlite, postgresql"))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.name().to_owned()
     }
 }
@@ -140,7 +140,7 @@ impl Setting for Synchronous {
         choice(text, &[("Full", Self::Full), ("Normal", Self::Normal)])
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         format!("{self:?}")
     }
 }

@@ -29,7 +29,7 @@ impl Encryption {
         let previous = from.restart("PreviousMasterKey").optional::<MasterKey>();
         let accept = from.restart("AcceptNewMasterKey").or(false);
         if accept {
-            from.note("AcceptNewMasterKey", "data under another key is given up while this is set");
+            from.warn("AcceptNewMasterKey", "data under another key is given up while this is set");
         }
         Some(Self {
             master_key: Secret::new(key?.0),
@@ -40,7 +40,7 @@ impl Encryption {
 
     /// Returns whether this text is the master key.
     pub(super) fn has_key(&self, text: &str) -> bool {
-        let hex = Secret::new(MasterKey(*self.master_key.expose()).tell());
+        let hex = Secret::new(MasterKey(*self.master_key.expose()).format());
         hex.ct_eq(&text.trim().to_ascii_lowercase())
     }
 }
@@ -64,7 +64,7 @@ impl Setting for MasterKey {
         bytes.try_into().map(Self).map_err(|_is_secret: Vec<u8>| form())
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         let digits = self.0.iter().flat_map(|it| [it >> 4, it & 0xf]);
         digits.filter_map(|it| char::from_digit(it.into(), 16)).collect()
     }

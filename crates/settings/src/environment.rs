@@ -8,7 +8,7 @@ pub struct Environment(String);
 
 impl Environment {
     /// The name of `environment`, if it can be part of a file's name.
-    pub(super) fn named(name: &str) -> Result<Self, Reason> {
+    pub(super) fn from_name(name: &str) -> Result<Self, Reason> {
         let plain = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
         if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
             return Err(Reason::source(

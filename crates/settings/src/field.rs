@@ -32,7 +32,7 @@ impl<'a> Field<'a> {
     /// The value, or else the default.
     pub(super) fn or<T: Setting>(mut self, default: T) -> T {
         let value = self.parse().unwrap_or(default);
-        self.keep(Some(value.tell()));
+        self.keep(Some(value.format()));
         value
     }
 
@@ -40,7 +40,7 @@ impl<'a> Field<'a> {
     pub(super) fn or_where_blank<T: Setting>(mut self, default: T) -> T {
         let text = self.text().filter(|it| !it.trim().is_empty());
         let value = text.and_then(|it| self.understand(it)).unwrap_or(default);
-        self.keep(Some(value.tell()));
+        self.keep(Some(value.format()));
         value
     }
 
@@ -57,7 +57,7 @@ impl<'a> Field<'a> {
             }
             value => value.unwrap_or(default),
         };
-        self.keep(Some(value.tell()));
+        self.keep(Some(value.format()));
         value
     }
 
@@ -75,7 +75,7 @@ impl<'a> Field<'a> {
             }
             inside
         });
-        self.keep(inside.as_ref().map(Setting::tell));
+        self.keep(inside.as_ref().map(Setting::format));
         inside
     }
 
@@ -83,7 +83,7 @@ impl<'a> Field<'a> {
     pub(super) fn optional<T: Setting>(mut self) -> Option<T> {
         let text = self.text().filter(|it| !it.trim().is_empty());
         let value = text.and_then(|it| self.understand(it));
-        self.keep(value.as_ref().map(Setting::tell));
+        self.keep(value.as_ref().map(Setting::format));
         value
     }
 
@@ -91,7 +91,7 @@ impl<'a> Field<'a> {
     /// be there without.
     pub(super) fn optional_or_blank<T: Setting>(mut self) -> Option<T> {
         let value = self.parse();
-        self.keep(value.as_ref().map(Setting::tell));
+        self.keep(value.as_ref().map(Setting::format));
         value
     }
 
@@ -102,7 +102,7 @@ impl<'a> Field<'a> {
         if text.is_none() && self.found().is_none_or(|it| it.as_str().is_some()) {
             self.refuse(Reason::new(Code::Missing, format!("is missing: {advice}")));
         }
-        self.keep(value.as_ref().map(Setting::tell));
+        self.keep(value.as_ref().map(Setting::format));
         value
     }
 
@@ -129,7 +129,7 @@ impl<'a> Field<'a> {
             }
             _ => {}
         }
-        let told: Vec<_> = values.iter().map(Setting::tell).collect();
+        let told: Vec<_> = values.iter().map(Setting::format).collect();
         self.keep(Some(told.join(",")));
         values
     }
@@ -175,7 +175,7 @@ impl<'a> Field<'a> {
     }
 
     fn out_of<T: Setting>(&mut self, range: &RangeInclusive<T>) {
-        let (start, end) = (range.start().tell(), range.end().tell());
+        let (start, end) = (range.start().format(), range.end().format());
         self.refuse(Reason::form(format!("expected a value from {start} to {end}")));
     }
 

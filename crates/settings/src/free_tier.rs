@@ -13,7 +13,7 @@ pub(super) fn from_section(from: &mut Section<'_>) -> FreeTier {
     let group = from.reload("GroupId").optional();
     if suspended {
         let text = "nobody can make an account, and the free group is not served by AI models";
-        from.note("Suspended", text);
+        from.warn("Suspended", text);
     }
     FreeTier { suspended, group }
 }
@@ -24,7 +24,7 @@ impl Setting for GroupId {
         id.map(Self).map_err(|_quotes| Reason::form("expected the id of a group"))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.to_string()
     }
 }

@@ -20,14 +20,14 @@ pub(super) fn parse(pair: &str) -> Result<SettingChange, Reason> {
     let value = value.trim();
     match (kind.to_ascii_lowercase().as_str(), name) {
         ("quota", name) => {
-            let quota = Quota::named(name).ok_or(Reason::source(QUOTAS))?;
+            let quota = Quota::from_name(name).ok_or(Reason::source(QUOTAS))?;
             Ok(SettingChange::Quota(quota, number(value)?))
         }
         ("credits", name) if name.eq_ignore_ascii_case("pool") => {
             Ok(SettingChange::Pool(switch(value)?))
         }
         ("credits", name) => {
-            let limit = BudgetPeriod::named(name).ok_or(Reason::source(LIMITS))?;
+            let limit = BudgetPeriod::from_name(name).ok_or(Reason::source(LIMITS))?;
             Ok(SettingChange::Credits(limit, number(value)?))
         }
         ("mode", name) => Ok(SettingChange::Mode(name.to_owned(), text(value))),

@@ -45,7 +45,7 @@ impl Jwt {
             grace: from
                 .reload("RefreshGrace")
                 .within(SECOND * 30, Duration::ZERO..=Duration::from_mins(5)),
-            most: from.reload("MaxSessions").within(10, 1..=100),
+            max_sessions: from.reload("MaxSessions").within(10, 1..=100),
         };
         if sessions.refresh_lifetime < sessions.access_lifetime {
             let reason = "expected no less than Jwt:AccessTokenLifetime";
@@ -54,7 +54,7 @@ impl Jwt {
         if let (Some(current), Some(previous)) = (&current, &previous)
             && current.0.ct_eq(previous.0.expose())
         {
-            from.note("PreviousSecretKey", "is the same as Jwt:SecretKey and has no effect");
+            from.warn("PreviousSecretKey", "is the same as Jwt:SecretKey and has no effect");
         }
         let keys = SigningKeys { current: current?.0, previous: previous.map(|it| it.0) };
         Some(Self { keys, names, sessions })
@@ -77,7 +77,7 @@ impl Setting for SigningKey {
         Ok(Self(key))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.expose().clone()
     }
 }

@@ -68,9 +68,9 @@ impl LiveConfig {
         live
     }
 
-    /// Calls `tell` with the settings whenever some have changed.
-    pub fn on_change(&self, tell: impl Fn(&Config) + Send + 'static) {
-        self.lock().followers.push(Box::new(tell));
+    /// Calls `format` with the settings whenever some have changed.
+    pub fn on_change(&self, format: impl Fn(&Config) + Send + 'static) {
+        self.lock().followers.push(Box::new(format));
     }
 
     /// Puts other settings in the place of those before.
@@ -78,8 +78,8 @@ impl LiveConfig {
         let mut state = self.lock();
         let changes = SettingChanges::between(&state.latest, &config, &self.started);
         if !changes.reloaded.is_empty() {
-            for tell in &state.followers {
-                tell(&config);
+            for format in &state.followers {
+                format(&config);
             }
         }
         state.latest = Arc::new(config);

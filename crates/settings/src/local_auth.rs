@@ -39,7 +39,7 @@ impl LocalAuth {
                 "whoever gives an address of an allowed domain may register; `invitation` or \
                  `closed` ends that"
             };
-            from.note("Registration", text);
+            from.warn("Registration", text);
         }
         let registration = RegistrationRules {
             policy,
@@ -61,7 +61,7 @@ impl Setting for RegistrationPolicy {
         choice(text, &names)
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         name(*self).to_owned()
     }
 }
@@ -89,7 +89,7 @@ impl Setting for Domain {
         Ok(Self(domain))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.clone()
     }
 }

@@ -46,7 +46,7 @@ impl Setting for Level {
         Ok(Self(level))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.clone()
     }
 }
@@ -56,7 +56,7 @@ impl Setting for LogFormat {
         choice(text, &[("text", Self::Text), ("json", Self::Json)])
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         let name = match self {
             Self::Text => "text",
             Self::Json => "json",

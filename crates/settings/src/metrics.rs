@@ -38,7 +38,7 @@ impl Setting for Token {
         Ok(Self(token))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.expose().clone()
     }
 }

@@ -51,7 +51,7 @@ fn read_provider(from: &mut Section<'_>, provider: Provider) -> Option<ProviderS
     let trusts_email = from.reload("TrustEmail").or(provider == Provider::EntraId);
     let scopes = from.reload("Scopes").or(Scopes::usual()).0;
     if client_id.is_none() && client_secret.is_some() {
-        from.note("ClientSecret", "is not used: a provider is on once it has a ClientId");
+        from.warn("ClientSecret", "is not used: a provider is on once it has a ClientId");
     }
     let issuer = match provider {
         Provider::Microsoft => IssuerRule::AnyTenant,
@@ -125,7 +125,7 @@ impl Setting for Authority {
         Ok(Self(text.to_owned()))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.clone()
     }
 }
@@ -144,7 +144,7 @@ impl Setting for TenantId {
         Ok(Self(text))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.clone()
     }
 }
@@ -172,7 +172,7 @@ impl Setting for Scopes {
         Ok(Self(scopes))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.join(" ")
     }
 }

@@ -39,7 +39,7 @@ impl PasswordHashing {
         };
         let weak = u64::from(memory) * u64::from(iterations) < MIN_COST;
         if weak && !from.environment().is_development() {
-            from.note("MemoryKib", "with Iterations is less than OWASP calls sufficient");
+            from.warn("MemoryKib", "with Iterations is less than OWASP calls sufficient");
         }
         let size =
             PoolSize { threads: NonZeroUsize::new(threads)?, waiting: NonZeroUsize::new(waiting)? };

@@ -116,7 +116,7 @@ impl<'a> Section<'a> {
 
     /// Leaves something aside, and tells why.
     pub(super) fn ignore(&mut self, name: &str, text: impl Into<String>) {
-        self.note(name, text);
+        self.warn(name, text);
         self.outcome.ignored.push(join(&self.path, name).to_lowercase());
     }
 
@@ -143,7 +143,7 @@ impl<'a> Section<'a> {
     }
 
     /// Takes a setting, and has something to say of it.
-    pub(super) fn note(&mut self, name: &str, text: impl Into<String>) {
+    pub(super) fn warn(&mut self, name: &str, text: impl Into<String>) {
         let key = join(&self.path, name);
         let origin = self.layered.find(&key).and_then(|it| self.layered.origin(it));
         self.outcome.notices.push(Notice::new(key, origin, text));

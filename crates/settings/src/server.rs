@@ -72,7 +72,7 @@ impl Setting for ServerName {
         Err(Reason::form("expected a name of 1 to 64 characters in one line"))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.clone()
     }
 }
@@ -97,7 +97,7 @@ impl Setting for Hsts {
         Err(Reason::form("expected `off` or `max-age=<seconds>`, also with `; includeSubDomains`"))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.clone()
     }
 }
@@ -148,16 +148,16 @@ impl ServerConfig {
                 .0,
             tls,
         };
-        config.note(from);
+        config.warn(from);
         Some(config)
     }
 
-    fn note(&self, from: &mut Section<'_>) {
+    fn warn(&self, from: &mut Section<'_>) {
         if !from.environment().is_development() && self.public_url.is_readable() {
-            from.note("PublicUrl", "is no https address; passwords and tokens can be read");
+            from.warn("PublicUrl", "is no https address; passwords and tokens can be read");
         }
         if !self.public_url.ends_with(&self.base_path) {
-            from.note("PublicUrl", "does not end in Server:BasePath; links may lead nowhere");
+            from.warn("PublicUrl", "does not end in Server:BasePath; links may lead nowhere");
         }
     }
 }
@@ -217,7 +217,7 @@ impl Setting for BasePath {
         }
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.clone()
     }
 }

@@ -23,7 +23,7 @@ pub(super) trait Setting: Sized {
     /// Formats a value: equal text for equal values, however an operator
     /// spelled them. For comparisons and the ends of ranges; of a secret it is
     /// the secret.
-    fn tell(&self) -> String;
+    fn format(&self) -> String;
 }
 
 /// One of a few names, in any case.
@@ -58,7 +58,7 @@ macro_rules! whole_numbers {
                 number.ok_or(Reason::form("expected a whole number"))
             }
 
-            fn tell(&self) -> String {
+            fn format(&self) -> String {
                 self.to_string()
             }
         }
@@ -71,7 +71,7 @@ impl Setting for bool {
         choice(text, &[("true", true), ("false", false)])
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.to_string()
     }
 }
@@ -84,7 +84,7 @@ impl Setting for String {
         }
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.clone()
     }
 }
@@ -98,7 +98,7 @@ impl Setting for Secret<String> {
         Ok(Self::new(printable(text)?.to_owned()))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.expose().clone()
     }
 }
@@ -108,7 +108,7 @@ impl Setting for PathBuf {
         String::parse(text).map(Self::from)
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.display().to_string()
     }
 }
@@ -121,7 +121,7 @@ impl Setting for SocketAddr {
         })
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.to_string()
     }
 }
@@ -134,7 +134,7 @@ impl Setting for IpNet {
         parsed.ok_or(Reason::form("expected an address or a network such as 10.0.0.0/8"))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.to_string()
     }
 }

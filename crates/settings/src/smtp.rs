@@ -49,7 +49,7 @@ impl Smtp {
             ca,
         });
         if let Some(relay) = &relay {
-            note(from, relay);
+            warn(from, relay);
         }
         Self { relay, language }
     }
@@ -82,28 +82,28 @@ fn credentials(
     username.zip(password)
 }
 
-fn note(from: &mut Section<'_>, relay: &MailSettings) {
+fn warn(from: &mut Section<'_>, relay: &MailSettings) {
     if relay.security == Security::None && !relay.host.is_loopback() {
-        from.note("Security", "mail, and the relay's password, can be read on the way");
+        from.warn("Security", "mail, and the relay's password, can be read on the way");
     }
 }
 
 impl Setting for Host {
     fn parse(text: &str) -> Result<Self, Reason> {
-        text.trim().parse().map_err(|err: pia_mail::NoHost| Reason::form(err.to_string()))
+        text.trim().parse().map_err(|err: pia_mail::InvalidHost| Reason::form(err.to_string()))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.as_str().to_owned()
     }
 }
 
 impl Setting for SenderAddress {
     fn parse(text: &str) -> Result<Self, Reason> {
-        text.trim().parse().map_err(|err: pia_mail::NoAddress| Reason::form(err.to_string()))
+        text.trim().parse().map_err(|err: pia_mail::InvalidAddress| Reason::form(err.to_string()))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.to_string()
     }
 }
@@ -116,7 +116,7 @@ impl Setting for Security {
         choice(text, &SECURITIES)
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         let found = SECURITIES.iter().find(|(_, it)| it == self);
         found.map(|(name, _)| *name).unwrap_or_default().to_owned()
     }
@@ -127,7 +127,7 @@ impl Setting for Language {
         choice(text, &[Self::En, Self::De].map(|it| (it.tag(), it)))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.tag().to_owned()
     }
 }

@@ -57,7 +57,7 @@ impl Sources {
         };
         let environment = match named {
             Some((origin, name)) => {
-                Environment::named(&name).map_err(|it| SettingError::of_source(origin, it))?
+                Environment::from_name(&name).map_err(|it| SettingError::of_source(origin, it))?
             }
             None => Environment::production(),
         };

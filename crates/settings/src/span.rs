@@ -20,7 +20,7 @@ impl Setting for Duration {
     }
 
     /// In the largest unit that divides it.
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         let millis = self.as_millis();
         let whole = |unit: u64| millis.is_multiple_of(u128::from(unit));
         let unit = UNITS.iter().rev().find(|(_, unit)| millis > 0 && whole(*unit));
@@ -113,7 +113,7 @@ mod tests {
             ("1500ms", "1500ms"),
             ("0ms", "0s"),
         ] {
-            assert_eq!(Duration::parse(text).unwrap().tell(), told);
+            assert_eq!(Duration::parse(text).unwrap().format(), told);
         }
     }
 }

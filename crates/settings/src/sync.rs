@@ -74,7 +74,7 @@ impl Setting for ConflictStrategy {
         choice(text, &names)
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         name(*self).to_owned()
     }
 }

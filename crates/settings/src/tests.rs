@@ -31,7 +31,7 @@ impl Operator {
         let dir = tempfile::tempdir().unwrap();
         let sources = Sources {
             dir: dir.path().to_owned(),
-            environment: Environment::named(environment).unwrap(),
+            environment: Environment::from_name(environment).unwrap(),
             variables: Vec::new(),
             arguments: Vec::new(),
         };
@@ -54,7 +54,7 @@ impl Operator {
     }
 
     fn environment(mut self, name: &str) -> Self {
-        self.sources.environment = Environment::named(name).unwrap();
+        self.sources.environment = Environment::from_name(name).unwrap();
         self.sources.dir = self.dir.path().to_owned();
         self
     }

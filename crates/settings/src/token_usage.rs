@@ -21,7 +21,7 @@ impl TokenUsage {
         let weeks = Weeks::of_zone(&zone).unwrap_or_else(|| {
             let text = "is no time zone that is known here, such as Europe/Berlin: weeks begin by \
                         UTC";
-            from.note("WeekStartTimeZone", text);
+            from.warn("WeekStartTimeZone", text);
             Weeks::UTC
         });
         Self { weeks }

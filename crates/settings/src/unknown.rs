@@ -18,7 +18,7 @@ const MAX_KEY_CHARS: usize = 60;
 /// Finds in known sections what is no setting of theirs. Sections that nobody
 /// knows are not ours to judge, unless one looks like a slip.
 pub(super) fn look(layered: &Layered, outcome: &mut Outcome) {
-    let mut known = Known::default();
+    let mut known = KnownKeys::default();
     for key in outcome.snapshot.keys() {
         known.add(key);
     }
@@ -33,7 +33,7 @@ pub(super) fn look(layered: &Layered, outcome: &mut Outcome) {
 /// Names in lower case, each with its spelling: those of settings, and those
 /// of sections with what is in them.
 #[derive(Default)]
-struct Known {
+struct KnownKeys {
     settings: BTreeMap<String, String>,
     sections: BTreeMap<String, String>,
     /// Of which something was said already.
@@ -43,10 +43,10 @@ struct Known {
 struct Search<'a> {
     layered: &'a Layered,
     outcome: &'a mut Outcome,
-    known: Known,
+    known: KnownKeys,
 }
 
-impl Known {
+impl KnownKeys {
     fn add(&mut self, key: &str) {
         self.settings.insert(key.to_lowercase(), key.to_owned());
         let mut rest = key;

@@ -20,7 +20,7 @@ struct Stamp {
     number: u64,
 }
 
-/// Calls `tell` when any of the files was changed, made or removed, and once
+/// Calls `format` when any of the files was changed, made or removed, and once
 /// at the beginning: something may have changed since they were read.
 ///
 /// It looks at them every `interval`, since the system's own notices do not
@@ -29,7 +29,7 @@ struct Stamp {
 pub fn watch(
     files: Vec<PathBuf>,
     interval: Duration,
-    mut tell: impl FnMut() + Send + 'static,
+    mut format: impl FnMut() + Send + 'static,
 ) -> io::Result<Watch> {
     let (until_dropped, dropped) = channel();
     let look = move || {
@@ -38,7 +38,7 @@ pub fn watch(
             let now: Vec<_> = files.iter().map(|it| Stamp::from_path(it)).collect();
             if before.as_ref() != Some(&now) {
                 before = Some(now);
-                tell();
+                format();
             }
         }
     };

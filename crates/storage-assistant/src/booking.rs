@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use pia_assistant::{
-    AdmissionRequest, BudgetRefusal, CreditWindows, Grant, Holder, ReservationLine, Settlement,
-    Weeks, WindowKey, WindowKind,
+    AdmissionRequest, BudgetRefusal, CallGrant, CreditHolder, CreditWindows, ReservationLine,
+    Settlement, Weeks, WindowKey, WindowKind,
 };
 use pia_kernel::Timestamp;
 use pia_storage::{Conn, Database, DbError, DbInstant, DbUid, InsertAll, RetryBackoff, on_conn};
@@ -44,7 +44,7 @@ pub(crate) struct Batch {
 /// Outcome of an admission request.
 #[derive(Debug, Clone)]
 pub(crate) enum AdmissionVerdict {
-    Granted(Grant),
+    Granted(CallGrant),
     Refused(BudgetRefusal),
     /// Its caller, or their group, is gone.
     Gone,
@@ -84,27 +84,27 @@ enum AttemptOutcome {
 /// Windows that are held, and what they were.
 struct LockedWindows {
     rows: BTreeMap<WindowKey, WindowRow>,
-    books: CreditWindows,
+    credit_windows: CreditWindows,
 }
 
 impl LockedWindows {
     fn new(rows: Vec<WindowRow>, weeks: Weeks, now: Timestamp) -> Result<Self, DbError> {
         let mut held = Self {
             rows: BTreeMap::new(),
-            books: CreditWindows { windows: BTreeMap::new(), weeks, now },
+            credit_windows: CreditWindows { windows: BTreeMap::new(), weeks, now },
         };
         for row in rows {
             let mut window = row.window()?;
             window.roll_over(weeks, now);
             held.rows.insert(window.key, row);
-            held.books.windows.insert(window.key, window);
+            held.credit_windows.windows.insert(window.key, window);
         }
         Ok(held)
     }
 
     /// The rows that are not any more what they were.
     fn changed(&self) -> Vec<WindowRow> {
-        let changed = self.books.windows.iter().filter_map(|(key, window)| {
+        let changed = self.credit_windows.windows.iter().filter_map(|(key, window)| {
             let before = self.rows.get(key)?;
             let mut after = before.clone();
             after.set(window);
@@ -190,8 +190,8 @@ impl Batch {
         written: &[DbUid],
     ) -> Option<(BatchResult, Entries)> {
         let gone = if ended.is_empty() { Vec::new() } else { self.reservations() };
-        let late = self.settle(&mut held.books, ended, written);
-        let (verdicts, opened) = self.admit(&mut held.books, missing);
+        let late = self.settle(&mut held.credit_windows, ended, written);
+        let (verdicts, opened) = self.admit(&mut held.credit_windows, missing);
         let mut answers = self.asks.iter().zip(&verdicts);
         if self.others_ended && answers.any(|((_, ask), it)| it.is_short_of(ask)) {
             return None;
@@ -216,10 +216,12 @@ impl Batch {
     }
 
     /// One holder for each pool that nobody has filled this week.
-    fn unfilled(&self, books: &CreditWindows) -> Vec<Holder> {
+    fn unfilled(&self, credit_windows: &CreditWindows) -> Vec<CreditHolder> {
         let mut seen = HashSet::new();
         let holders = self.asks.iter().map(|(_, ask)| ask.holder);
-        holders.filter(|it| pool_of(it, books).is_some_and(|key| seen.insert(key))).collect()
+        holders
+            .filter(|it| pool_of(it, credit_windows).is_some_and(|key| seen.insert(key)))
+            .collect()
     }
 
     /// The calls that were to be settled and whose reservation is gone: it was
@@ -232,7 +234,7 @@ impl Batch {
 
     fn settle(
         &self,
-        books: &mut CreditWindows,
+        credit_windows: &mut CreditWindows,
         ended: Vec<ReservationRow>,
         written: &[DbUid],
     ) -> u64 {
@@ -251,7 +253,7 @@ impl Batch {
                 .collect();
             if !before {
                 late += u64::from(released.is_empty() && it.usage.is_some());
-                books.settle(&it.parts, it.spent, &released);
+                credit_windows.settle(&it.parts, it.spent, &released);
             }
         }
         late
@@ -259,7 +261,7 @@ impl Batch {
 
     fn admit(
         &self,
-        books: &mut CreditWindows,
+        credit_windows: &mut CreditWindows,
         missing: &BTreeSet<WindowKey>,
     ) -> (Vec<AdmissionVerdict>, Vec<ReservationRow>) {
         let mut opened = Vec::new();
@@ -267,7 +269,7 @@ impl Batch {
             if ask.holder.windows().any(|it| missing.contains(&it)) {
                 return AdmissionVerdict::Gone;
             }
-            match books.admit(ask) {
+            match credit_windows.admit(ask) {
                 Ok(grant) => {
                     opened.extend(grant.parts.iter().map(|part| ReservationRow {
                         id: DbUid(*id),
@@ -290,7 +292,7 @@ impl Batch {
     async fn make(&self, db: &Database, missing: &BTreeSet<WindowKey>) -> Result<(), DbError> {
         let mut rows = BTreeMap::new();
         for (_, ask) in &self.asks {
-            let Holder { member, group, .. } = ask.holder;
+            let CreditHolder { member, group, .. } = ask.holder;
             for key in ask.holder.windows().filter(|it| missing.contains(it)) {
                 let groups = key.kind.is_groups();
                 let user = (!groups).then_some(DbUid(member.0));
@@ -311,22 +313,22 @@ impl Batch {
 }
 
 /// The key of a holder's pool, if it is there and was not filled this week.
-pub(crate) fn pool_of(holder: &Holder, books: &CreditWindows) -> Option<WindowKey> {
+pub(crate) fn pool_of(holder: &CreditHolder, credit_windows: &CreditWindows) -> Option<WindowKey> {
     let key = holder.windows().find(|it| it.kind == WindowKind::Pool)?;
-    books.windows.get(&key).filter(|it| it.is_unfilled()).map(|it| it.key)
+    credit_windows.windows.get(&key).filter(|it| it.is_unfilled()).map(|it| it.key)
 }
 
-pub(crate) fn last_week(holder: &Holder, books: &CreditWindows) -> LastWeek {
+pub(crate) fn last_week(holder: &CreditHolder, credit_windows: &CreditWindows) -> LastWeek {
     LastWeek {
         group: holder.group.0,
         allowance: pia_assistant::Micros::credits(holder.limits.weekly).0,
-        start: DbInstant(books.weeks.before(books.now)),
-        end: DbInstant(books.weeks.start(books.now)),
+        start: DbInstant(credit_windows.weeks.before(credit_windows.now)),
+        end: DbInstant(credit_windows.weeks.start(credit_windows.now)),
     }
 }
 
-pub(crate) fn fill(books: &mut CreditWindows, holder: &Holder, unused: i64) {
-    let pool = pool_of(holder, books).and_then(|key| books.windows.get_mut(&key));
+pub(crate) fn fill(credit_windows: &mut CreditWindows, holder: &CreditHolder, unused: i64) {
+    let pool = pool_of(holder, credit_windows).and_then(|key| credit_windows.windows.get_mut(&key));
     if let Some(pool) = pool {
         pool.fill(pia_assistant::Micros(unused));
     }

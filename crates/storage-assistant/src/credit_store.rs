@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_assistant::{
-    Admission, AdmissionRequest, CreditStore, CreditWindows, Holder, Micros, Mismatch, Settlement,
-    SettlementSink, UsageLog, UsageRecord, Weeks, WindowKey, WindowKind,
+    Admission, AdmissionRequest, CreditHolder, CreditMismatch, CreditStore, CreditWindows, Micros,
+    Settlement, SettlementSink, UsageLog, UsageRecord, Weeks, WindowKey, WindowKind,
 };
 use pia_kernel::{Clock, GroupId, LiveSetting, SideEffects, Unavailable};
 use pia_storage::schema::credit_windows;
@@ -55,7 +55,7 @@ impl SqlCreditStore {
     /// A bank that nobody keeps: it looks at credits, and gives some, but
     /// admits no call.
     pub fn idle(db: Database, weeks: LiveSetting<Weeks>, clock: Arc<dyn Clock>) -> Self {
-        let bank = Self {
+        let credit_store = Self {
             db,
             queue: Arc::new(Queue::new(MAX_QUEUED_RECORDS)),
             sequencer: Arc::default(),
@@ -68,8 +68,8 @@ impl SqlCreditStore {
             tasks: TaskTracker::new(),
             instances: LiveSetting::new(1),
         };
-        bank.queue.close();
-        bank
+        credit_store.queue.close();
+        credit_store
     }
 
     /// A bank that `tasks` keeps on the runtime `main`, until
@@ -82,10 +82,10 @@ impl SqlCreditStore {
         main: &Handle,
     ) -> Self {
         let queue = Arc::new(Queue::new(MAX_QUEUED_RECORDS));
-        let bank = Self { queue, tasks: tasks.clone(), ..Self::idle(db, weeks, clock) };
-        tasks.spawn_on(sequencer::run(bank.clone()), main);
-        tasks.spawn_on(bank.clone().run_lease(), main);
-        bank
+        let credit_store = Self { queue, tasks: tasks.clone(), ..Self::idle(db, weeks, clock) };
+        tasks.spawn_on(sequencer::run(credit_store.clone()), main);
+        tasks.spawn_on(credit_store.clone().run_lease(), main);
+        credit_store
     }
 
     /// Waits until everything noted so far is written, for at most `limit`,
@@ -182,7 +182,7 @@ impl SqlCreditStore {
 }
 
 impl UsageLog for SqlCreditStore {
-    fn note(&self, usage: UsageRecord) {
+    fn record(&self, usage: UsageRecord) {
         self.queue.push(Entry::Used(usage));
     }
 }
@@ -216,25 +216,25 @@ impl CreditStore for SqlCreditStore {
         }
     }
 
-    async fn load_windows(&self, holder: Holder) -> Result<CreditWindows, Unavailable> {
+    async fn load_windows(&self, holder: CreditHolder) -> Result<CreditWindows, Unavailable> {
         let keys: Vec<String> = holder.windows().map(|it| it.to_string()).collect();
         let (now, weeks) = (self.clock.now(), *self.weeks.get());
         Ok(on_conn!(self.db.reader(), |conn| {
             let rows = conn.windows(&keys).await?;
             let mut windows = holder.windows().map(|it| (it, WindowRow::new(it, None, None)));
-            let mut books =
+            let mut credit_windows =
                 CreditWindows { windows: std::collections::BTreeMap::new(), weeks, now };
             for (key, empty) in windows.by_ref() {
                 let row = rows.iter().find(|it| it.key == empty.key).unwrap_or(&empty);
                 let mut window = row.window()?;
                 window.roll_over(weeks, now);
-                books.windows.insert(key, window);
+                credit_windows.windows.insert(key, window);
             }
-            if pool_of(&holder, &books).is_some() {
-                let unused = conn.unused(last_week(&holder, &books)).await?;
-                fill(&mut books, &holder, unused);
+            if pool_of(&holder, &credit_windows).is_some() {
+                let unused = conn.unused(last_week(&holder, &credit_windows)).await?;
+                fill(&mut credit_windows, &holder, unused);
             }
-            books
+            credit_windows
         })?)
     }
 
@@ -263,9 +263,9 @@ impl CreditStore for SqlCreditStore {
         })?)
     }
 
-    async fn find_mismatches(&self) -> Result<Vec<Mismatch>, Unavailable> {
+    async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable> {
         let found = on_conn!(self.db.reader(), |conn| conn.mismatches().await?)?;
-        let told = found.into_iter().map(|it| Mismatch {
+        let told = found.into_iter().map(|it| CreditMismatch {
             window: it.window_key,
             reserved: Micros(it.reserved),
             open: Micros(it.open),

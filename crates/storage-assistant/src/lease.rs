@@ -74,7 +74,7 @@ impl Lease {
 }
 
 #[derive(QueryableByName)]
-struct Living {
+struct LiveInstances {
     #[diesel(sql_type = BigInt)]
     living: i64,
 }
@@ -91,7 +91,7 @@ pub(crate) async fn count_live(db: &Database) -> Result<u32, DbError> {
              WHERE alive_until >= CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
         }
     });
-    let Living { living } = on_conn!(db.reader(), |conn| count.get_result(conn).await?)?;
+    let LiveInstances { living } = on_conn!(db.reader(), |conn| count.get_result(conn).await?)?;
     Ok(u32::try_from(living).unwrap_or(u32::MAX))
 }
 

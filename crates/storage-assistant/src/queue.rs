@@ -32,7 +32,7 @@ pub(crate) enum Entry {
 #[derive(Debug)]
 pub(crate) struct Queue {
     waiting: Mutex<Waiting>,
-    most: usize,
+    max: usize,
     /// There is something to book.
     news: Notify,
     /// Somebody asks, who waits for it.
@@ -55,10 +55,10 @@ struct Waiting {
 
 impl Queue {
     /// A queue that holds at most so many records of usage.
-    pub(crate) fn new(most: usize) -> Self {
+    pub(crate) fn new(max: usize) -> Self {
         Self {
             waiting: Mutex::default(),
-            most,
+            max,
             news: Notify::new(),
             asked: Notify::new(),
             empty: Notify::new(),
@@ -106,16 +106,16 @@ impl Queue {
     }
 
     /// The oldest asks, at most so many.
-    pub(crate) fn take_requests(&self, most: usize) -> Vec<PendingRequest> {
+    pub(crate) fn take_requests(&self, max: usize) -> Vec<PendingRequest> {
         let mut waiting = self.lock();
-        let some = waiting.asks.len().min(most);
+        let some = waiting.asks.len().min(max);
         waiting.asks.drain(..some).collect()
     }
 
     /// The oldest entries, at most so many.
-    pub(crate) fn take(&self, most: usize) -> Vec<Entry> {
+    pub(crate) fn take(&self, max: usize) -> Vec<Entry> {
         let mut waiting = self.lock();
-        let some = waiting.entries.len().min(most);
+        let some = waiting.entries.len().min(max);
         waiting.in_hand = some;
         waiting.entries.drain(..some).collect()
     }
@@ -202,7 +202,7 @@ impl Queue {
     }
 
     fn trim(&self, waiting: &mut Waiting) {
-        let mut surplus = waiting.entries.len().saturating_sub(self.most);
+        let mut surplus = waiting.entries.len().saturating_sub(self.max);
         if surplus == 0 {
             return;
         }

@@ -71,26 +71,27 @@ impl Default for Sequencer {
 
 /// Books what waits until the end. Nothing is cut off that runs: what is given
 /// up is only waited for.
-pub(crate) async fn run(bank: SqlCreditStore) {
-    let stop = bank.stop.clone();
-    while stop.run_until_cancelled(bank.queue.wait_for_work()).await.is_some() {
-        if stop.run_until_cancelled(gather(&bank)).await.is_none() {
+pub(crate) async fn run(credit_store: SqlCreditStore) {
+    let stop = credit_store.stop.clone();
+    while stop.run_until_cancelled(credit_store.queue.wait_for_work()).await.is_some() {
+        if stop.run_until_cancelled(gather(&credit_store)).await.is_none() {
             break;
         }
-        bank.sequencer.lock().await.round(&bank).await;
+        credit_store.sequencer.lock().await.round(&credit_store).await;
     }
-    bank.queue.close();
+    credit_store.queue.close();
 }
 
 /// Admits what is asked, unless somebody is booking.
-pub(crate) fn spawn_booking(bank: &SqlCreditStore) {
-    let Ok(sequencer) = Arc::clone(&bank.sequencer).try_lock_owned() else { return };
-    let mut leading = BookingTask { sequencer: Some(sequencer), bank: bank.clone() };
+pub(crate) fn spawn_booking(credit_store: &SqlCreditStore) {
+    let Ok(sequencer) = Arc::clone(&credit_store.sequencer).try_lock_owned() else { return };
+    let mut leading =
+        BookingTask { sequencer: Some(sequencer), credit_store: credit_store.clone() };
     // Goes on though its caller may leave.
-    bank.tasks.spawn(async move {
-        let BookingTask { sequencer: Some(sequencer), bank } = &mut leading else { return };
-        if !sequencer.is_write_due(bank) {
-            sequencer.admit(bank).await;
+    credit_store.tasks.spawn(async move {
+        let BookingTask { sequencer: Some(sequencer), credit_store } = &mut leading else { return };
+        if !sequencer.is_write_due(credit_store) {
+            sequencer.admit(credit_store).await;
         }
     });
 }
@@ -99,34 +100,36 @@ pub(crate) fn spawn_booking(bank: &SqlCreditStore) {
 /// notified of requests that arrived meanwhile.
 struct BookingTask {
     sequencer: Option<OwnedMutexGuard<Sequencer>>,
-    bank: SqlCreditStore,
+    credit_store: SqlCreditStore,
 }
 
 impl Drop for BookingTask {
     fn drop(&mut self) {
         drop(self.sequencer.take());
-        if self.bank.queue.has_requests() {
-            self.bank.queue.wake();
+        if self.credit_store.queue.has_requests() {
+            self.credit_store.queue.wake();
         }
     }
 }
 
 /// Waits as long as entries may, unless somebody asks, or the end is near.
-async fn gather(bank: &SqlCreditStore) {
-    let Some(until) = bank.sequencer.lock().await.gathers_until(bank) else { return };
-    let hurries = tokio::select! {
-        () = bank.queue.wait_for_request() => return,
-        () = tokio::time::sleep_until(until) => false,
-        () = bank.hurry.notified() => true,
+async fn gather(credit_store: &SqlCreditStore) {
+    let Some(until) = credit_store.sequencer.lock().await.gathers_until(credit_store) else {
+        return;
     };
-    bank.sequencer.lock().await.go_on(hurries);
+    let hurries = tokio::select! {
+        () = credit_store.queue.wait_for_request() => return,
+        () = tokio::time::sleep_until(until) => false,
+        () = credit_store.hurry.notified() => true,
+    };
+    credit_store.sequencer.lock().await.go_on(hurries);
 }
 
 impl Sequencer {
     /// Returns the time until which entries may wait; `None` if they have
     /// waited long enough.
-    fn gathers_until(&mut self, bank: &SqlCreditStore) -> Option<Instant> {
-        let waiting = bank.queue.waiting();
+    fn gathers_until(&mut self, credit_store: &SqlCreditStore) -> Option<Instant> {
+        let waiting = credit_store.queue.waiting();
         if waiting > 0 {
             self.gathers_since.get_or_insert_with(Instant::now);
         }
@@ -146,36 +149,37 @@ impl Sequencer {
     }
 
     /// Books what is asked, and nothing else.
-    async fn admit(&mut self, bank: &SqlCreditStore) {
-        let asks = asks(bank).await;
+    async fn admit(&mut self, credit_store: &SqlCreditStore) {
+        let asks = asks(credit_store).await;
         if asks.is_empty() {
             return;
         }
-        if let Some(asks) = self.settle_and_admit(bank, asks, Vec::new()).await {
+        if let Some(asks) = self.settle_and_admit(credit_store, asks, Vec::new()).await {
             let again = asks
                 .into_iter()
                 .map(|NumberedRequest { ask, reply, .. }| PendingRequest { ask, reply });
-            bank.queue.requeue_requests(again);
+            credit_store.queue.requeue_requests(again);
         }
     }
 
-    async fn round(&mut self, bank: &SqlCreditStore) {
-        let asks = asks(bank).await;
-        let entries = if self.is_write_due(bank) { self.take(bank) } else { Vec::new() };
+    async fn round(&mut self, credit_store: &SqlCreditStore) {
+        let asks = asks(credit_store).await;
+        let entries =
+            if self.is_write_due(credit_store) { self.take(credit_store) } else { Vec::new() };
         if entries.is_empty() && asks.is_empty() {
             return;
         }
-        if let Some(asks) = self.settle_and_admit(bank, asks, entries).await {
-            let entries = self.take(bank);
+        if let Some(asks) = self.settle_and_admit(credit_store, asks, entries).await {
+            let entries = self.take(credit_store);
             // Whatever is short now is.
-            drop(self.settle_and_admit(bank, asks, entries).await);
+            drop(self.settle_and_admit(credit_store, asks, entries).await);
         }
     }
 
     /// Returns whether entries are to be booked now, and not only requests.
-    fn is_write_due(&self, bank: &SqlCreditStore) -> bool {
+    fn is_write_due(&self, credit_store: &SqlCreditStore) -> bool {
         let gathered = self.gathers_since.is_some_and(|it| it.elapsed() >= GATHERED_FOR);
-        let many = bank.queue.waiting() >= MAX_BATCH_ENTRIES as u64;
+        let many = credit_store.queue.waiting() >= MAX_BATCH_ENTRIES as u64;
         !self.rests() && (gathered || many || self.hurries)
     }
 
@@ -183,42 +187,42 @@ impl Sequencer {
         self.rests_until.is_some_and(|it| it > Instant::now())
     }
 
-    fn take(&mut self, bank: &SqlCreditStore) -> Vec<Entry> {
+    fn take(&mut self, credit_store: &SqlCreditStore) -> Vec<Entry> {
         (self.gathers_since, self.hurries) = (None, false);
-        bank.queue.take(self.batch)
+        credit_store.queue.take(self.batch)
     }
 
     /// Books both. Gives the asks back where there is not enough for one of
     /// them, but entries wait that were not among these.
     async fn settle_and_admit(
         &mut self,
-        bank: &SqlCreditStore,
+        credit_store: &SqlCreditStore,
         asks: Vec<NumberedRequest>,
         entries: Vec<Entry>,
     ) -> Option<Vec<NumberedRequest>> {
         let (settlements, usage) = split_entries(&entries);
         let records = usage.len() as u64;
-        let others_ended = entries.is_empty() && !self.rests() && bank.queue.waiting() > 0;
-        let booking = self.book(bank, (settlements, usage), &asks, others_ended);
+        let others_ended = entries.is_empty() && !self.rests() && credit_store.queue.waiting() > 0;
+        let booking = self.book(credit_store, (settlements, usage), &asks, others_ended);
         match booking.await {
             Ok(None) => return Some(asks),
             Ok(Some(verdicts)) => {
-                answer(bank, asks, verdicts);
+                answer(credit_store, asks, verdicts);
                 if !entries.is_empty() {
-                    count(bank, &entries);
-                    bank.queue.settle(records);
+                    count(credit_store, &entries);
+                    credit_store.queue.settle(records);
                     self.batch = (self.batch * 2).min(MAX_BATCH_ENTRIES);
                     (self.pause, self.rests_until) = (FIRST_PAUSE, None);
                 }
             }
-            Err(err) if entries.is_empty() => refuse(bank, asks, &err),
+            Err(err) if entries.is_empty() => refuse(credit_store, asks, &err),
             Err(err) => {
-                self.fail(bank, &err, entries);
+                self.fail(credit_store, &err, entries);
                 // Should it be for an entry, those who ask need not suffer.
                 if !asks.is_empty() {
-                    match self.book(bank, (Vec::new(), Vec::new()), &asks, false).await {
-                        Ok(verdicts) => answer(bank, asks, verdicts.unwrap_or_default()),
-                        Err(err) => refuse(bank, asks, &err),
+                    match self.book(credit_store, (Vec::new(), Vec::new()), &asks, false).await {
+                        Ok(verdicts) => answer(credit_store, asks, verdicts.unwrap_or_default()),
+                        Err(err) => refuse(credit_store, asks, &err),
                     }
                 }
             }
@@ -228,31 +232,32 @@ impl Sequencer {
 
     async fn book(
         &mut self,
-        bank: &SqlCreditStore,
+        credit_store: &SqlCreditStore,
         (settlements, usage): (Vec<Settlement>, Vec<UsageRow>),
         asks: &[NumberedRequest],
         others_ended: bool,
     ) -> Result<Option<Vec<AdmissionVerdict>>, DbError> {
         let batch = Batch {
-            instance: bank.lease.instance,
-            now: bank.clock.now(),
-            weeks: *bank.weeks.get(),
+            instance: credit_store.lease.instance,
+            now: credit_store.clock.now(),
+            weeks: *credit_store.weeks.get(),
             settlements,
             usage,
             asks: asks.iter().map(|it| (it.id, it.ask)).collect(),
             others_ended,
         };
-        let Some(booked) = Arc::new(batch).book(&bank.db, &mut self.last_seen).await? else {
+        let Some(booked) = Arc::new(batch).book(&credit_store.db, &mut self.last_seen).await?
+        else {
             return Ok(None);
         };
-        add(&bank.tally.batches, 1);
-        add(&bank.tally.late, booked.late);
-        add(&bank.tally.guessed, u64::from(booked.guessed));
+        add(&credit_store.tally.batches, 1);
+        add(&credit_store.tally.late, booked.late);
+        add(&credit_store.tally.guessed, u64::from(booked.guessed));
         Ok(Some(booked.verdicts))
     }
 
-    fn fail(&mut self, bank: &SqlCreditStore, err: &DbError, entries: Vec<Entry>) {
-        let queue = &bank.queue;
+    fn fail(&mut self, credit_store: &SqlCreditStore, err: &DbError, entries: Vec<Entry>) {
+        let queue = &credit_store.queue;
         queue.requeue_entries(entries);
         let (waiting, cause) = (queue.waiting(), cause(err));
         tracing::warn!(error = %err, cause, waiting, "Could not write usage down");
@@ -264,13 +269,13 @@ impl Sequencer {
 }
 
 /// Those who ask, if this instance may answer them.
-async fn asks(bank: &SqlCreditStore) -> Vec<NumberedRequest> {
-    let asks = bank.queue.take_requests(MAX_BATCH_ENTRIES);
+async fn asks(credit_store: &SqlCreditStore) -> Vec<NumberedRequest> {
+    let asks = credit_store.queue.take_requests(MAX_BATCH_ENTRIES);
     if asks.is_empty() {
         return Vec::new();
     }
-    if !bank.lease.holds()
-        && let Err(err) = bank.lease.renew(&bank.db).await
+    if !credit_store.lease.holds()
+        && let Err(err) = credit_store.lease.renew(&credit_store.db).await
     {
         let cause = cause(&err);
         tracing::error!(error = %err, cause, "Could not say that this instance is alive");
@@ -300,27 +305,31 @@ fn split_entries(entries: &[Entry]) -> (Vec<Settlement>, Vec<UsageRow>) {
     (settlements, usage)
 }
 
-fn count(bank: &SqlCreditStore, entries: &[Entry]) {
-    add(&bank.tally.batched, entries.len() as u64);
+fn count(credit_store: &SqlCreditStore, entries: &[Entry]) {
+    add(&credit_store.tally.batched, entries.len() as u64);
     for entry in entries {
         if let Entry::Settled(settlement) = entry {
             let micros = |it: Micros| u64::try_from(it.0).unwrap_or(0);
-            add(&bank.tally.hidden, micros(settlement.hidden()));
-            add(&bank.tally.uncharged, micros(settlement.uncharged()));
-            bank.tally.open.fetch_sub(1, Ordering::Relaxed);
+            add(&credit_store.tally.hidden, micros(settlement.hidden()));
+            add(&credit_store.tally.uncharged, micros(settlement.uncharged()));
+            credit_store.tally.open.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
-fn answer(bank: &SqlCreditStore, asks: Vec<NumberedRequest>, verdicts: Vec<AdmissionVerdict>) {
-    add(&bank.tally.batched, verdicts.len() as u64);
+fn answer(
+    credit_store: &SqlCreditStore,
+    asks: Vec<NumberedRequest>,
+    verdicts: Vec<AdmissionVerdict>,
+) {
+    add(&credit_store.tally.batched, verdicts.len() as u64);
     for (NumberedRequest { id, reply, .. }, verdict) in asks.into_iter().zip(verdicts) {
         let answer = match verdict {
             AdmissionVerdict::Granted(grant) => {
-                add(&bank.tally.admitted, 1);
-                bank.tally.open.fetch_add(1, Ordering::Relaxed);
+                add(&credit_store.tally.admitted, 1);
+                credit_store.tally.open.fetch_add(1, Ordering::Relaxed);
                 let to: Arc<dyn SettlementSink> =
-                    Arc::clone(&bank.queue) as Arc<dyn SettlementSink>;
+                    Arc::clone(&credit_store.queue) as Arc<dyn SettlementSink>;
                 let hold = ReservationGuard::new(id, grant.parts, to);
                 Ok(Admission::Granted {
                     reservation: hold,
@@ -329,7 +338,7 @@ fn answer(bank: &SqlCreditStore, asks: Vec<NumberedRequest>, verdicts: Vec<Admis
                 })
             }
             AdmissionVerdict::Refused(refusal) => {
-                add(&bank.tally.refused, 1);
+                add(&credit_store.tally.refused, 1);
                 Ok(Admission::Refused(refusal))
             }
             AdmissionVerdict::Gone => {
@@ -344,7 +353,7 @@ fn answer(bank: &SqlCreditStore, asks: Vec<NumberedRequest>, verdicts: Vec<Admis
 
 /// Answers that it cannot be found out. Where the end of the transaction is not
 /// known, what it may have reserved is released later.
-fn refuse(bank: &SqlCreditStore, asks: Vec<NumberedRequest>, err: &DbError) {
+fn refuse(credit_store: &SqlCreditStore, asks: Vec<NumberedRequest>, err: &DbError) {
     let cause = cause(err);
     tracing::error!(error = %err, cause, asks = asks.len(), "Could not admit calls");
     let unknown = matches!(err, DbError::Query(_));
@@ -353,8 +362,8 @@ fn refuse(bank: &SqlCreditStore, asks: Vec<NumberedRequest>, err: &DbError) {
         if unknown {
             let nothing = |window| ReservationLine { window, amount: Micros(0) };
             let parts = ask.holder.windows().map(nothing).collect();
-            bank.tally.open.fetch_add(1, Ordering::Relaxed);
-            bank.queue.push(Entry::Settled(Settlement {
+            credit_store.tally.open.fetch_add(1, Ordering::Relaxed);
+            credit_store.queue.push(Entry::Settled(Settlement {
                 reservation: id,
                 parts,
                 spent: Micros(0),

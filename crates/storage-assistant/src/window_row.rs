@@ -73,7 +73,7 @@ impl WindowRow {
 
     pub(crate) fn window(&self) -> Result<Window, DbError> {
         let kind =
-            WindowKind::named(&self.kind).ok_or(DbError::Unreadable("credit_windows.kind"))?;
+            WindowKind::from_name(&self.kind).ok_or(DbError::Unreadable("credit_windows.kind"))?;
         let buckets = buckets(&self.buckets).ok_or(DbError::Unreadable("credit_windows.buckets"));
         Ok(Window {
             key: WindowKey { kind, owner: self.owner_id.0 },

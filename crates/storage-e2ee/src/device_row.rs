@@ -2,7 +2,8 @@
 
 use diesel::prelude::*;
 use pia_e2ee::{
-    Approved, Device, DeviceId, DeviceRow as RowId, DeviceState, OnboardingSession, WrappedKey,
+    Device, DeviceApproval, DeviceId, DeviceRow as RowId, DeviceState, OnboardingSession,
+    WrappedKey,
 };
 use pia_kernel::UserId;
 use pia_storage::schema::devices;
@@ -118,7 +119,7 @@ impl DeviceRow {
         let approved = match self.key_signature.take() {
             Some(signature) => {
                 let version = self.key_signature_version?;
-                Some(Approved { signature, version, onboarding: self.key_onboarding.take()? })
+                Some(DeviceApproval { signature, version, onboarding: self.key_onboarding.take()? })
             }
             None => None,
         };

@@ -119,10 +119,10 @@ impl AccountStore for SqlAccounts {
 
     async fn key_standing(
         &self,
-        claim: ApiKeyRef,
+        session_ref: ApiKeyRef,
         now: Timestamp,
     ) -> Result<Option<CallerState>, Unavailable> {
-        let ApiKeyRef { user, key } = claim;
+        let ApiKeyRef { user, key } = session_ref;
 
         let ends_later = api_keys::expires_at.is_null().or(api_keys::expires_at.gt(DbInstant(now)));
         let in_force = api_keys::user_id

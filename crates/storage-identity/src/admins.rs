@@ -36,17 +36,17 @@ connection_trait! {
 
         /// Returns whether one more may become an active administrator. Only in
         /// turn.
-        async fn room_for_admin(&mut self, most: Option<u32>) -> Result<bool, DbError> {
-            let Some(most) = most else { return Ok(true) };
+        async fn room_for_admin(&mut self, max: Option<u32>) -> Result<bool, DbError> {
+            let Some(max) = max else { return Ok(true) };
             let admins = active_admins().count().get_result::<i64>(self).await?;
-            Ok(admins < i64::from(most))
+            Ok(admins < i64::from(max))
         }
 
         /// Returns whether one more account may be active. Only in turn.
-        async fn room_for_account(&mut self, most: Option<u32>) -> Result<bool, DbError> {
-            let Some(most) = most else { return Ok(true) };
+        async fn room_for_account(&mut self, max: Option<u32>) -> Result<bool, DbError> {
+            let Some(max) = max else { return Ok(true) };
             let active = accounts::table.filter(accounts::deactivated_at.is_null()).count();
-            Ok(active.get_result::<i64>(self).await? < i64::from(most))
+            Ok(active.get_result::<i64>(self).await? < i64::from(max))
         }
     }
 }

@@ -31,11 +31,11 @@ impl ApiKeyStore for SqlApiKeys {
     async fn add(
         &self,
         new: NewApiKey,
-        most: usize,
-        evidence: VerifiedProof,
+        max: usize,
+        verified: VerifiedProof,
         effects: SideEffects,
     ) -> Result<StoreAppPassword, Unavailable> {
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let max = i64::try_from(max).unwrap_or(i64::MAX);
         let row = Row::from(&new);
         Ok(in_tx!(self.db, async |conn| -> Result<StoreAppPassword, DbError> {
             // Under the account's lock, so that of many at once each counts
@@ -44,13 +44,13 @@ impl ApiKeyStore for SqlApiKeys {
                 return Ok(StoreAppPassword::Gone);
             }
             let theirs = api_keys::table.filter(api_keys::user_id.eq(row.user_id));
-            if theirs.count().get_result::<i64>(conn).await? >= most {
+            if theirs.count().get_result::<i64>(conn).await? >= max {
                 return Ok(StoreAppPassword::Full);
             }
-            let good = match evidence {
+            let good = match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => true,
                 VerifiedProof::Code(_) | VerifiedProof::RecoveryCode(_) => {
-                    conn.consume_proof(new.by.user, evidence).await?
+                    conn.consume_proof(new.by.user, verified).await?
                 }
             };
             if !good {
@@ -103,12 +103,12 @@ impl ApiKeyStore for SqlApiKeys {
 
     async fn remove(
         &self,
-        claim: ApiKeyRef,
+        session_ref: ApiKeyRef,
         at: Timestamp,
         effects: KeyEndEffects,
     ) -> Result<bool, Unavailable> {
-        let theirs = api_keys::user_id.eq(DbUid(claim.user.0));
-        let this = api_keys::table.find(DbUid(claim.key.0)).filter(theirs);
+        let theirs = api_keys::user_id.eq(DbUid(session_ref.user.0));
+        let this = api_keys::table.find(DbUid(session_ref.key.0)).filter(theirs);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let name = this.select(api_keys::name).first::<String>(conn).await.optional()?;
             let Some(name) = name else { return Ok(false) };
@@ -116,7 +116,7 @@ impl ApiKeyStore for SqlApiKeys {
             if diesel::delete(this).execute(conn).await? == 0 {
                 return Ok(false);
             }
-            conn.write_effects(&self.db, &effects(claim, at, &name)).await?;
+            conn.write_effects(&self.db, &effects(session_ref, at, &name)).await?;
             Ok(true)
         })?)
     }
@@ -172,5 +172,5 @@ impl From<Row> for ApiKeyEntry {
 /// The scopes that are kept; nothing if one of them is not known here, since a
 /// later version may have meant less by it.
 pub(crate) fn scopes_of(kept: &str) -> Option<Vec<KeyScope>> {
-    kept.split(' ').map(KeyScope::named).collect()
+    kept.split(' ').map(KeyScope::from_name).collect()
 }

@@ -31,11 +31,11 @@ impl AppPasswordStore for SqlAppPasswords {
     async fn add(
         &self,
         new: NewAppPassword,
-        most: usize,
-        evidence: VerifiedProof,
+        max: usize,
+        verified: VerifiedProof,
         effects: SideEffects,
     ) -> Result<StoreAppPassword, Unavailable> {
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let max = i64::try_from(max).unwrap_or(i64::MAX);
         let row = NewRow::from(&new);
         Ok(in_tx!(self.db, async |conn| -> Result<StoreAppPassword, DbError> {
             // Under the account's lock, so that of many at once each counts
@@ -44,13 +44,13 @@ impl AppPasswordStore for SqlAppPasswords {
                 return Ok(StoreAppPassword::Gone);
             }
             let theirs = app_passwords::table.filter(app_passwords::user_id.eq(row.user_id));
-            if theirs.count().get_result::<i64>(conn).await? >= most {
+            if theirs.count().get_result::<i64>(conn).await? >= max {
                 return Ok(StoreAppPassword::Full);
             }
-            let good = match evidence {
+            let good = match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => true,
                 VerifiedProof::Code(_) | VerifiedProof::RecoveryCode(_) => {
-                    conn.consume_proof(new.by.user, evidence).await?
+                    conn.consume_proof(new.by.user, verified).await?
                 }
             };
             if !good {

@@ -48,10 +48,10 @@ impl ChallengeStore for SqlChallenges {
     async fn owner(
         &self,
         hash: TokenHash,
-        most: u32,
+        max: u32,
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
-        let open = expires_at.gt(DbInstant(now)).and(tries.lt(number(most)));
+        let open = expires_at.gt(DbInstant(now)).and(tries.lt(number(max)));
         let active = accounts::table.filter(accounts::deactivated_at.is_null());
         let user = challenges::table
             .find(hash.0.to_vec())
@@ -65,17 +65,17 @@ impl ChallengeStore for SqlChallenges {
     async fn attempt(
         &self,
         hash: TokenHash,
-        most: u32,
+        max: u32,
         now: Timestamp,
     ) -> Result<bool, Unavailable> {
-        let open = expires_at.gt(DbInstant(now)).and(tries.lt(number(most)));
+        let open = expires_at.gt(DbInstant(now)).and(tries.lt(number(max)));
         let open = challenges::table.find(hash.0.to_vec()).filter(open);
         let count = diesel::update(open).set(tries.eq(tries + 1));
         Ok(on_conn!(self.db.writer(), |conn| count.execute(conn).await? == 1)?)
     }
 
     async fn redeem(&self, redemption: Redemption) -> Result<Redeemed, Unavailable> {
-        let Redemption { hash, user, evidence, at, effects } = &redemption;
+        let Redemption { hash, user, verified, at, effects } = &redemption;
         Ok(in_tx!(self.db, async |conn| -> Result<Redeemed, DbError> {
             // Challenges are answered and taken away under the account's lock
             // alone, so what is looked for here stays as it is.
@@ -87,11 +87,11 @@ impl ChallengeStore for SqlChallenges {
             if !diesel::select(exists(open)).get_result::<bool>(conn).await? {
                 return Ok(Redeemed::Gone);
             }
-            if !conn.consume_proof(*user, *evidence).await? {
+            if !conn.consume_proof(*user, *verified).await? {
                 return Ok(Redeemed::Stale);
             }
             diesel::delete(challenges::table.find(hash.0.to_vec())).execute(conn).await?;
-            let left = match evidence {
+            let left = match verified {
                 VerifiedProof::RecoveryCode(_) => {
                     let left = recovery_codes::user_id.eq(DbUid(user.0));
                     let left = recovery_codes::table.filter(left).count();
@@ -110,6 +110,6 @@ impl ChallengeStore for SqlChallenges {
     }
 }
 
-fn number(most: u32) -> i32 {
-    i32::try_from(most).unwrap_or(i32::MAX)
+fn number(max: u32) -> i32 {
+    i32::try_from(max).unwrap_or(i32::MAX)
 }

@@ -39,23 +39,23 @@ connection_trait! {
         /// Locks the account of whoever asks until the commit. Answers whether it
         /// is there and active, and the session that asks is not over: who lost it
         /// since it was looked at changes nothing any more.
-        async fn lock_session(&mut self, claim: SessionRef, at: Timestamp) -> QueryResult<bool> {
-            if !self.lock_account(claim.user).await? {
+        async fn lock_session(&mut self, session_ref: SessionRef, at: Timestamp) -> QueryResult<bool> {
+            if !self.lock_account(session_ref.user).await? {
                 return Ok(false);
             }
-            let of_user = sessions::user_id.eq(DbUid(claim.user.0));
+            let of_user = sessions::user_id.eq(DbUid(session_ref.user.0));
             let live = of_user.and(sessions::expires_at.gt(DbInstant(at)));
-            let session = sessions::table.find(DbUid(claim.session.0)).filter(live);
+            let session = sessions::table.find(DbUid(session_ref.session.0)).filter(live);
             diesel::select(exists(session)).get_result(self).await
         }
 
         /// Spends evidence, if the account's factor is on. Answers whether it was
         /// good.
-        async fn consume_proof(&mut self, user: UserId, evidence: VerifiedProof) -> QueryResult<bool> {
+        async fn consume_proof(&mut self, user: UserId, verified: VerifiedProof) -> QueryResult<bool> {
             use totp_factors::{enabled_at, last_step};
             let user = DbUid(user.0);
             let on = totp_factors::table.find(user).filter(enabled_at.is_not_null());
-            let good = match evidence {
+            let good = match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => {
                     diesel::update(on).set(last_step.eq(last_step)).execute(self).await?
                 }
@@ -98,8 +98,8 @@ connection_trait! {
         ) -> Result<(), DbError> {
             let FactorChange { user, session, at, effects, if_ended } = change;
             self.write_effects(db, effects).await?;
-            let claim = SessionRef { user: *user, session: *session };
-            self.end_others(db, claim, *at, *if_ended).await
+            let session_ref = SessionRef { user: *user, session: *session };
+            self.end_others(db, session_ref, *at, *if_ended).await
         }
 
         /// Ends all sessions of a user but this one, those that are just about to
@@ -107,11 +107,11 @@ connection_trait! {
         async fn end_others(
             &mut self,
             db: &Database,
-            claim: SessionRef,
+            session_ref: SessionRef,
             at: Timestamp,
             if_ended: EndEffects,
         ) -> Result<(), DbError> {
-            let SessionRef { user, session: kept } = claim;
+            let SessionRef { user, session: kept } = session_ref;
             let epoch = accounts::credentials_epoch;
             let account = diesel::update(accounts::table.find(DbUid(user.0)));
             account.set(epoch.eq(epoch + 1)).execute(self).await?;

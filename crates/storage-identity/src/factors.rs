@@ -90,7 +90,7 @@ impl FactorStore for SqlFactors {
     ) -> Result<bool, Unavailable> {
         use totp_factors::{enabled_at, last_step, secret};
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if !conn.lock_session(change.claim(), change.at).await? {
+            if !conn.lock_session(change.session_ref(), change.at).await? {
                 return Ok(false);
             }
             let begun = secret.eq(sealed).and(enabled_at.is_null());
@@ -108,11 +108,11 @@ impl FactorStore for SqlFactors {
     async fn disable(
         &self,
         change: FactorChange,
-        evidence: VerifiedProof,
+        verified: VerifiedProof,
     ) -> Result<bool, Unavailable> {
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if !conn.lock_session(change.claim(), change.at).await?
-                || !conn.consume_proof(change.user, evidence).await?
+            if !conn.lock_session(change.session_ref(), change.at).await?
+                || !conn.consume_proof(change.user, verified).await?
             {
                 return Ok(false);
             }
@@ -129,12 +129,12 @@ impl FactorStore for SqlFactors {
     async fn replace_codes(
         &self,
         change: FactorChange,
-        evidence: VerifiedProof,
+        verified: VerifiedProof,
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable> {
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if !conn.lock_session(change.claim(), change.at).await?
-                || !conn.consume_proof(change.user, evidence).await?
+            if !conn.lock_session(change.session_ref(), change.at).await?
+                || !conn.consume_proof(change.user, verified).await?
             {
                 return Ok(false);
             }
@@ -146,14 +146,14 @@ impl FactorStore for SqlFactors {
 
     async fn spend(
         &self,
-        claim: SessionRef,
-        evidence: VerifiedProof,
+        session_ref: SessionRef,
+        verified: VerifiedProof,
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let spent = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if !conn.lock_session(claim, at).await?
-                || !conn.consume_proof(claim.user, evidence).await?
+            if !conn.lock_session(session_ref, at).await?
+                || !conn.consume_proof(session_ref.user, verified).await?
             {
                 return Ok(false);
             }

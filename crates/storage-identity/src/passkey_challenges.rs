@@ -59,8 +59,8 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
             let good = match leave {
                 // Compared just now, and not used up by that.
                 PasskeyAuthorization::Evidence(VerifiedProof::Password) => true,
-                PasskeyAuthorization::Evidence(evidence) => {
-                    conn.consume_proof(user, evidence).await?
+                PasskeyAuthorization::Evidence(verified) => {
+                    conn.consume_proof(user, verified).await?
                 }
                 PasskeyAuthorization::NewSession { session, since } => {
                     let began = sessions::began_at.ge(DbInstant(since));

@@ -36,7 +36,7 @@ impl PasskeyStore for SqlPasskeys {
         &self,
         change: FactorChange,
         new: NewPasskey,
-        most: usize,
+        max: usize,
     ) -> Result<PasskeyAdded, Unavailable> {
         let (user, at) = (DbUid(change.user.0), DbInstant(change.at));
         let row = NewRow {
@@ -48,13 +48,13 @@ impl PasskeyStore for SqlPasskeys {
             counter: new.credential.counter.into(),
             created_at: at,
         };
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let max = i64::try_from(max).unwrap_or(i64::MAX);
         Ok(in_tx!(self.db, async |conn| -> Result<PasskeyAdded, DbError> {
-            if !conn.lock_session(change.claim(), change.at).await? {
+            if !conn.lock_session(change.session_ref(), change.at).await? {
                 return Ok(PasskeyAdded::SessionOver);
             }
             let own = passkeys::table.filter(passkeys::user_id.eq(user));
-            if own.count().get_result::<i64>(conn).await? >= most {
+            if own.count().get_result::<i64>(conn).await? >= max {
                 return Ok(PasskeyAdded::Full);
             }
             let insert = diesel::insert_into(passkeys::table).values(&row);
@@ -95,7 +95,7 @@ impl PasskeyStore for SqlPasskeys {
     async fn remove(&self, change: FactorChange, id: PasskeyId) -> Result<bool, Unavailable> {
         let user = DbUid(change.user.0);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if !conn.lock_session(change.claim(), change.at).await? {
+            if !conn.lock_session(change.session_ref(), change.at).await? {
                 return Ok(false);
             }
             let own = passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(user));

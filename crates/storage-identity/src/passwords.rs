@@ -93,8 +93,8 @@ impl PasswordStore for SqlPasswords {
                     conn.write_effects(&self.db, &app_password(by.user, *at)).await?;
                 }
                 for key in keys {
-                    let claim = ApiKeyRef { user: by.user, key };
-                    conn.write_effects(&self.db, &api_key(claim, *at)).await?;
+                    let session_ref = ApiKeyRef { user: by.user, key };
+                    conn.write_effects(&self.db, &api_key(session_ref, *at)).await?;
                 }
             }
             let left = conn.app_access(by.user).await?;

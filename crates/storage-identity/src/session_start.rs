@@ -13,7 +13,7 @@ pub(crate) struct SessionStart {
     /// The session, its token and the sign-in.
     pub(crate) new: NewSession,
     /// Number of live ones its user may have.
-    pub(crate) most: usize,
+    pub(crate) max: usize,
     /// Side effects of the start.
     pub(crate) effects: SideEffects,
     /// Side effects of its consequences.
@@ -50,7 +50,7 @@ impl SessionStart {
         }
     }
 
-    fn most(&self) -> i64 {
-        i64::try_from(self.most.max(1)).unwrap_or(i64::MAX)
+    fn max(&self) -> i64 {
+        i64::try_from(self.max.max(1)).unwrap_or(i64::MAX)
     }
 }

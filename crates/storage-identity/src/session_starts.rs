@@ -23,10 +23,12 @@ impl SqlSessionStarts {
 
 #[async_trait]
 impl SessionStarts for SqlSessionStarts {
-    async fn began_at(&self, claim: SessionRef) -> Result<Option<Timestamp>, Unavailable> {
-        let theirs = sessions::user_id.eq(DbUid(claim.user.0));
-        let began_at =
-            sessions::table.find(DbUid(claim.session.0)).filter(theirs).select(sessions::began_at);
+    async fn began_at(&self, session_ref: SessionRef) -> Result<Option<Timestamp>, Unavailable> {
+        let theirs = sessions::user_id.eq(DbUid(session_ref.user.0));
+        let began_at = sessions::table
+            .find(DbUid(session_ref.session.0))
+            .filter(theirs)
+            .select(sessions::began_at);
         let found: Option<DbInstant> =
             on_conn!(self.db.reader(), |conn| began_at.first(conn).await.optional()?)?;
         Ok(found.map(|it| it.0))

@@ -54,11 +54,11 @@ impl SessionStore for SqlSessions {
     async fn begin(
         &self,
         session: NewSession,
-        most: usize,
+        max: usize,
         effects: SideEffects,
         others: SessionStartEffects,
     ) -> Result<SessionStarted, Unavailable> {
-        let beginning = SessionStart { new: session, most, effects, others };
+        let beginning = SessionStart { new: session, max, effects, others };
         Ok(beginning.store(&self.db).await?)
     }
 

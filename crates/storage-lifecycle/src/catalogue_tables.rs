@@ -9,7 +9,7 @@ const fn catalogue_table(
 ) -> InventoryTable {
     InventoryTable {
         name,
-        fate: ErasurePolicy::Nobodys("what the operator gives people"),
+        erasure: ErasurePolicy::NotPersonal("what the operator gives people"),
         export: None,
         left_out,
     }
@@ -17,7 +17,7 @@ const fn catalogue_table(
 
 pub(crate) const USER_GROUPS: InventoryTable = InventoryTable {
     name: "user_groups",
-    fate: ErasurePolicy::Nobodys(
+    erasure: ErasurePolicy::NotPersonal(
         "the groups of the server; which one is yours is told with the account",
     ),
     export: None,

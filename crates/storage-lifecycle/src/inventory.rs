@@ -18,7 +18,7 @@ pub struct InventoryTable {
     /// Its name.
     pub name: &'static str,
     /// Treatment of a person's rows when the account is erased.
-    pub fate: ErasurePolicy,
+    pub erasure: ErasurePolicy,
     /// Section of the export that tells people of their rows.
     pub export: Option<ExportSection>,
     /// The columns that they are not told, each with the reason.
@@ -29,11 +29,11 @@ pub struct InventoryTable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErasurePolicy {
     /// They go with the person.
-    Goes,
+    Delete,
     /// They stay as nobody's, for this reason.
-    StaysAsNobodys(&'static str),
+    Anonymise(&'static str),
     /// There are none: no row is a person's, for this reason.
-    Nobodys(&'static str),
+    NotPersonal(&'static str),
 }
 
 impl InventoryTable {
@@ -58,43 +58,43 @@ pub(crate) const OURS: &str = "how the server keeps its books";
 pub const INVENTORY: &[InventoryTable] = &[
     InventoryTable {
         name: "accounts",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(ACCOUNT),
         left_out: &[("email_folded", SAME), ("password_hash", SECRET), ("credentials_epoch", OURS)],
     },
     InventoryTable {
         name: "sessions",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(SESSIONS),
         left_out: &[("user_id", YOU)],
     },
     InventoryTable {
         name: "refresh_tokens",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[("hash", RECOGNISES), ("session_id", SAME), ("spent_at", OURS)],
     },
     InventoryTable {
         name: "sign_ins",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(LOGIN_HISTORY),
         left_out: &[("user_id", YOU)],
     },
     InventoryTable {
         name: "totp_factors",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(SECOND_FACTOR),
         left_out: &[("user_id", YOU), ("secret", SECRET), ("last_step", OURS)],
     },
     InventoryTable {
         name: "recovery_codes",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
     },
     InventoryTable {
         name: "passkeys",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(PASSKEYS),
         left_out: &[
             ("user_id", YOU),
@@ -105,25 +105,25 @@ pub const INVENTORY: &[InventoryTable] = &[
     },
     InventoryTable {
         name: "app_passwords",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(APP_PASSWORDS),
         left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
     },
     InventoryTable {
         name: "api_keys",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(API_KEYS),
         left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
     },
     InventoryTable {
         name: "provider_identities",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(PROVIDER_IDENTITIES),
         left_out: &[("user_id", YOU)],
     },
     InventoryTable {
         name: "devices",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(DEVICES),
         left_out: &[
             ("user_id", YOU),
@@ -140,7 +140,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     },
     InventoryTable {
         name: "recovery_keys",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[
             ("user_id", YOU),
@@ -157,13 +157,13 @@ pub const INVENTORY: &[InventoryTable] = &[
     // Those to their address go; those that they made are the server's.
     InventoryTable {
         name: "invitations",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(INVITATIONS),
         left_out: &[("hash", RECOGNISES), ("invited_by", YOU)],
     },
     InventoryTable {
         name: "mails",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(MAILS),
         left_out: &[
             ("user_id", YOU),
@@ -173,7 +173,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     },
     InventoryTable {
         name: "audit_entries",
-        fate: ErasurePolicy::StaysAsNobodys(
+        erasure: ErasurePolicy::Anonymise(
             "an entry keeps no more than salted commitments to who was on its sides",
         ),
         export: Some(AUDIT_ENTRIES),
@@ -181,13 +181,13 @@ pub const INVENTORY: &[InventoryTable] = &[
     },
     InventoryTable {
         name: "audit_identities",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(AUDIT_IDENTITIES),
         left_out: &[("entry_id", SAME), ("user_id", YOU)],
     },
     InventoryTable {
         name: "ai_usage",
-        fate: ErasurePolicy::StaysAsNobodys(
+        erasure: ErasurePolicy::Anonymise(
             "what was used stays in the operator's sums, under a pseudonym that nobody knows",
         ),
         export: Some(AI_USAGE),
@@ -202,7 +202,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     // Those of groups stay: they are no one person's.
     InventoryTable {
         name: "credit_windows",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[
             ("key", SAME),
@@ -220,7 +220,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     },
     InventoryTable {
         name: "credit_reservations",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[
             ("id", SHORT_LIVED),
@@ -232,25 +232,25 @@ pub const INVENTORY: &[InventoryTable] = &[
     },
     InventoryTable {
         name: "credit_instances",
-        fate: ErasurePolicy::Nobodys("which processes of the server are running"),
+        erasure: ErasurePolicy::NotPersonal("which processes of the server are running"),
         export: None,
         left_out: &[("id", OURS), ("alive_until", OURS)],
     },
     InventoryTable {
         name: "chats",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(CHATS),
         left_out: &[("user_id", YOU), ("stamp", OURS)],
     },
     InventoryTable {
         name: "person_salts",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[("user_id", YOU), ("salt", KEY)],
     },
     InventoryTable {
         name: "factor_challenges",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[
             ("hash", RECOGNISES),
@@ -261,7 +261,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     },
     InventoryTable {
         name: "mailed_tokens",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[
             ("hash", RECOGNISES),
@@ -272,7 +272,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     },
     InventoryTable {
         name: "passkey_challenges",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[
             ("hash", RECOGNISES),
@@ -283,7 +283,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     },
     InventoryTable {
         name: "sign_in_codes",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[
             ("hash", RECOGNISES),
@@ -296,13 +296,13 @@ pub const INVENTORY: &[InventoryTable] = &[
     },
     InventoryTable {
         name: "attempts",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[("who", SHORT_LIVED), ("tat_micros", SHORT_LIVED)],
     },
     InventoryTable {
         name: "guesses",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[
             ("who", SHORT_LIVED),
@@ -313,7 +313,7 @@ pub const INVENTORY: &[InventoryTable] = &[
     },
     InventoryTable {
         name: "provider_flows",
-        fate: ErasurePolicy::Nobodys("nobody has signed in yet: it is gone within minutes"),
+        erasure: ErasurePolicy::NotPersonal("nobody has signed in yet: it is gone within minutes"),
         export: None,
         left_out: &[
             ("hash", SHORT_LIVED),
@@ -326,31 +326,31 @@ pub const INVENTORY: &[InventoryTable] = &[
     catalogue_tables::GROUP_SETTINGS,
     InventoryTable {
         name: "ledgers",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(LEDGER),
         left_out: &[("user_id", YOU), ("epoch", OURS)],
     },
     InventoryTable {
         name: "sync_items",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(SYNC_ITEMS),
         left_out: &[("user_id", YOU), ("digest", RECOGNISES), ("beaten", RECOGNISES)],
     },
     InventoryTable {
         name: "sync_events",
-        fate: ErasurePolicy::Goes,
+        erasure: ErasurePolicy::Delete,
         export: Some(SYNC_EVENTS),
         left_out: &[("user_id", YOU)],
     },
     InventoryTable {
         name: "catalogue",
-        fate: ErasurePolicy::Nobodys("how often the operator changed what people are given"),
+        erasure: ErasurePolicy::NotPersonal("how often the operator changed what people are given"),
         export: None,
         left_out: &[("id", OURS), ("version", OURS)],
     },
     InventoryTable {
         name: "silences",
-        fate: ErasurePolicy::Nobodys("when nobody was given anything"),
+        erasure: ErasurePolicy::NotPersonal("when nobody was given anything"),
         export: None,
         left_out: &[("began_at", OURS), ("ended_at", OURS)],
     },
@@ -362,13 +362,13 @@ pub const INVENTORY: &[InventoryTable] = &[
     catalogue_tables::CLIENT_POLICIES,
     InventoryTable {
         name: "locks",
-        fate: ErasurePolicy::Nobodys("who is served first"),
+        erasure: ErasurePolicy::NotPersonal("who is served first"),
         export: None,
         left_out: &[("name", OURS), ("turn", OURS)],
     },
     InventoryTable {
         name: "master_key",
-        fate: ErasurePolicy::Nobodys("which key the server seals with"),
+        erasure: ErasurePolicy::NotPersonal("which key the server seals with"),
         export: None,
         left_out: &[("id", OURS), ("key_id", OURS)],
     },
@@ -376,7 +376,7 @@ pub const INVENTORY: &[InventoryTable] = &[
 
 /// Returns the stored data that the export leaves out.
 pub(crate) fn left_out() -> impl Iterator<Item = (String, &'static str)> {
-    let theirs = INVENTORY.iter().filter(|it| !matches!(it.fate, ErasurePolicy::Nobodys(_)));
+    let theirs = INVENTORY.iter().filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)));
     theirs.flat_map(|table| {
         let columns = table.left_out.iter();
         columns.map(|(column, why)| (format!("{}.{}", camel(table.name), camel(column)), *why))

@@ -60,7 +60,7 @@ impl SqlSyncAdminStore {
         &self,
         user: UserId,
         after: Option<Uuid>,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<ChatRow>, DbError> {
         let theirs = chats::user_id.eq(DbUid(user.0));
         Ok(on_conn!(self.db.reader(), |conn| {
@@ -68,7 +68,7 @@ impl SqlSyncAdminStore {
             if let Some(after) = after {
                 rows = rows.filter(chats::id.gt(DbUid(after)));
             }
-            let rows = rows.order(chats::id).limit(most.into());
+            let rows = rows.order(chats::id).limit(max.into());
             rows.select(ChatRow::as_select()).load(conn).await?
         })?)
     }
@@ -112,7 +112,7 @@ impl SyncAdminStore for SqlSyncAdminStore {
         &self,
         user: UserId,
         after: Option<ItemKey>,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<ItemInfo>, Unavailable> {
         use sync_items::{
             changed_at, channel, deleted_at, encrypted, id, size, stamp, table, user_id,
@@ -123,7 +123,7 @@ impl SyncAdminStore for SqlSyncAdminStore {
         let part = table
             .filter(user_id.eq(DbUid(user.0)).and(behind))
             .order((channel, id))
-            .limit(most.into())
+            .limit(max.into())
             .select((channel, id, stamp, changed_at, deleted_at, encrypted, size));
         let rows: Vec<ItemInfoRow> = on_conn!(self.db.reader(), |conn| part.load(conn).await?)?;
         Ok(rows.into_iter().map(to_item_info).collect::<Result<_, _>>()?)
@@ -133,9 +133,9 @@ impl SyncAdminStore for SqlSyncAdminStore {
         &self,
         user: UserId,
         after: Option<Uuid>,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<ChatInfo>, Unavailable> {
-        let rows = self.chats_of(user, after, most).await?;
+        let rows = self.chats_of(user, after, max).await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 

@@ -131,9 +131,9 @@ pub(crate) fn postgres(
     target: &PostgresTarget,
     options: DatabaseOptions,
 ) -> Result<Pools, OpenDatabaseError> {
-    let most = target.most.map_or(usize::MAX, usize::from).min(options.max_connections).max(1);
+    let max = target.max.map_or(usize::MAX, usize::from).min(options.max_connections).max(1);
     let limit = options.statement_timeout;
-    Ok(Pools::Postgres(pool((most, limit), postgres_setup(Connector::new(target)?, limit))?))
+    Ok(Pools::Postgres(pool((max, limit), postgres_setup(Connector::new(target)?, limit))?))
 }
 
 /// A connection runs on the threads of the runtime that opened it, so that one

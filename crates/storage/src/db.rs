@@ -112,7 +112,7 @@ impl From<DbError> for Unavailable {
 
 /// Reasons why nobody should be sent here now.
 #[derive(Debug, thiserror::Error)]
-pub enum NotReady {
+pub enum ReadinessError {
     /// There was no answer in time.
     #[error("the database did not answer within {} ms", .0.as_millis())]
     Silent(Duration),
@@ -213,7 +213,7 @@ impl Database {
 
     /// Asks whether the database answers, for at most so long. May be called
     /// and dropped on any runtime.
-    pub async fn ping(&self, limit: Duration) -> Result<(), NotReady> {
+    pub async fn ping(&self, limit: Duration) -> Result<(), ReadinessError> {
         let db = self.clone();
         self.within(limit, async move { db.answers().await }).await
     }
@@ -226,14 +226,14 @@ impl Database {
 
     /// Asks whether the database answers and has the tables that this version
     /// needs, for at most so long. That it has them is asked until it is so.
-    pub async fn ready(&self, limit: Duration) -> Result<(), NotReady> {
+    pub async fn ready(&self, limit: Duration) -> Result<(), ReadinessError> {
         if AtomicBool::load(&self.migrated, Ordering::Relaxed) {
             return self.ping(limit).await;
         }
         let db = self.clone();
         let pending = self.within(limit, async move { db.pending().await }).await?;
         if !pending.is_empty() {
-            return Err(NotReady::Pending(pending));
+            return Err(ReadinessError::Pending(pending));
         }
         self.migrated.store(true, Ordering::Relaxed);
         Ok(())
@@ -252,10 +252,10 @@ impl Database {
         &self,
         limit: Duration,
         work: impl Future<Output = Result<T, DbError>> + Send + 'static,
-    ) -> Result<T, NotReady> {
+    ) -> Result<T, ReadinessError> {
         match tokio::time::timeout(limit, self.main.spawn(work)).await {
-            Ok(Ok(done)) => done.map_err(NotReady::Away),
-            Ok(Err(_)) | Err(_) => Err(NotReady::Silent(limit)),
+            Ok(Ok(done)) => done.map_err(ReadinessError::Away),
+            Ok(Err(_)) | Err(_) => Err(ReadinessError::Silent(limit)),
         }
     }
 }

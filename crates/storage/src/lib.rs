@@ -37,7 +37,7 @@ mod sql_types;
 pub use bulk::InsertAll;
 pub use connect::{DatabaseOptions, OpenDatabaseError, Synchronous};
 pub use cte_batch::CteBatch;
-pub use db::{AsyncPostgres, AsyncSqlite, Conn, Database, DbError, NotReady};
+pub use db::{AsyncPostgres, AsyncSqlite, Conn, Database, DbError, ReadinessError};
 pub use effects::{AuditIdentity, AuditPart, EffectRows, StoredEmail, WriteEffects};
 pub use ledger::{Ledger, TakeLedger, fresh_epoch, storage_use};
 pub use migrations::migrate;

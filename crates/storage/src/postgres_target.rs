@@ -78,7 +78,7 @@ pub(crate) struct PostgresTarget {
     /// Duration for which opening a connection may take as a whole.
     pub(crate) connect_timeout: Duration,
     /// The most connections that the string allows.
-    pub(crate) most: Option<NonZeroUsize>,
+    pub(crate) max: Option<NonZeroUsize>,
 }
 
 impl PostgresTarget {
@@ -105,8 +105,8 @@ impl PostgresTarget {
     fn new(mut settings: BTreeMap<&'static str, String>) -> Result<Self, TargetError> {
         let (mode, roots) = (settings.remove("sslmode"), settings.remove("sslrootcert"));
         let tls = tls(mode.as_deref(), roots.as_deref())?;
-        let most = settings.remove("max_pool_size").map(|it| it.parse());
-        let most = most.transpose().or(Err(TargetError::Value("Maximum Pool Size")))?;
+        let max = settings.remove("max_pool_size").map(|it| it.parse());
+        let max = max.transpose().or(Err(TargetError::Value("Maximum Pool Size")))?;
         if let Some(path) = settings.remove("search_path") {
             let path = path.replace('\\', r"\\").replace(' ', r"\ ");
             let options = settings.remove("options").unwrap_or_default();
@@ -130,7 +130,7 @@ impl PostgresTarget {
         }
         let connect_timeout = config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
         config.ssl_mode(SslMode::Disable);
-        Ok(Self { config, tls, connect_timeout, most })
+        Ok(Self { config, tls, connect_timeout, max })
     }
 }
 

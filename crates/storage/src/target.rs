@@ -27,7 +27,7 @@ impl DatabaseKind {
     }
 
     /// The provider of this name, in any case; `postgres` is one too.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         match name.trim().to_ascii_lowercase().as_str() {
             "sqlite" => Some(Self::Sqlite),
             "postgresql" | "postgres" => Some(Self::Postgres),
@@ -124,10 +124,10 @@ mod tests {
 
     #[test]
     fn a_provider_is_known_by_either_of_its_names_in_any_case() {
-        assert_eq!(DatabaseKind::named(" SQLite "), Some(DatabaseKind::Sqlite));
-        assert_eq!(DatabaseKind::named("PostgreSQL"), Some(DatabaseKind::Postgres));
-        assert_eq!(DatabaseKind::named("postgres"), Some(DatabaseKind::Postgres));
-        assert_eq!(DatabaseKind::named("mysql"), None);
+        assert_eq!(DatabaseKind::from_name(" SQLite "), Some(DatabaseKind::Sqlite));
+        assert_eq!(DatabaseKind::from_name("PostgreSQL"), Some(DatabaseKind::Postgres));
+        assert_eq!(DatabaseKind::from_name("postgres"), Some(DatabaseKind::Postgres));
+        assert_eq!(DatabaseKind::from_name("mysql"), None);
     }
 
     #[test]

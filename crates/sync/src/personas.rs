@@ -20,7 +20,7 @@ const MAX_EXPERTISE: usize = 16;
 pub(crate) fn check(fields: &Map<String, Value>) -> Result<(), ItemRejection> {
     let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
     let lacking = NEEDED.iter().any(|it| text(it).trim().is_empty());
-    let too_long = MAX_FIELD_CHARS.iter().any(|(it, most)| utf16_len(text(it)) > *most);
+    let too_long = MAX_FIELD_CHARS.iter().any(|(it, max)| utf16_len(text(it)) > *max);
     let expertise = fields.get("expertise").and_then(Value::as_array).map_or(0, Vec::len);
     if lacking || too_long || expertise > MAX_EXPERTISE {
         return Err(ItemRejection::InvalidPersona);
@@ -52,12 +52,12 @@ mod tests {
 
     #[test]
     fn each_text_is_as_long_as_its_limit_counted_in_utf_16() {
-        for (key, most) in MAX_FIELD_CHARS {
-            assert_eq!(with(key, "x".repeat(most).into()), Ok(()), "{key}");
-            assert_eq!(with(key, "x".repeat(most + 1).into()), Err(ItemRejection::InvalidPersona));
-            assert_eq!(with(key, "😀".repeat(most / 2).into()), Ok(()), "{key}");
+        for (key, max) in MAX_FIELD_CHARS {
+            assert_eq!(with(key, "x".repeat(max).into()), Ok(()), "{key}");
+            assert_eq!(with(key, "x".repeat(max + 1).into()), Err(ItemRejection::InvalidPersona));
+            assert_eq!(with(key, "😀".repeat(max / 2).into()), Ok(()), "{key}");
             assert_eq!(
-                with(key, "😀".repeat(most / 2 + 1).into()),
+                with(key, "😀".repeat(max / 2 + 1).into()),
                 Err(ItemRejection::InvalidPersona)
             );
         }

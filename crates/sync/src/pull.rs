@@ -81,7 +81,7 @@ pub enum PullError {
 pub struct PullService {
     reader: Arc<dyn SyncReader>,
     pending: Arc<dyn PendingDevices>,
-    silences: StampGaps,
+    stamp_gaps: StampGaps,
 }
 
 /// Changes and catalogue for a device.
@@ -95,8 +95,8 @@ struct PulledChanges {
 
 impl PullRequest {
     /// After which stamp there may be something that the device lacks.
-    fn start(&self, silence: Option<StampGap>) -> Timestamp {
-        silence.map_or(self.since, |it| it.began_at)
+    fn start(&self, stamp_gap: Option<StampGap>) -> Timestamp {
+        stamp_gap.map_or(self.since, |it| it.began_at)
     }
 
     fn page_limit(&self) -> PageLimit {
@@ -137,13 +137,13 @@ impl PullState {
 
 impl PullService {
     /// Reads from `reader`; which devices wait is told by `pending`, and which
-    /// stamps were given by a server whose data was lost by `silences`.
+    /// stamps were given by a server whose data was lost by `stamp_gaps`.
     pub fn new(
         reader: Arc<dyn SyncReader>,
         pending: Arc<dyn PendingDevices>,
-        silences: StampGaps,
+        stamp_gaps: StampGaps,
     ) -> Self {
-        Self { reader, pending, silences }
+        Self { reader, pending, stamp_gaps }
     }
 
     /// Loads the state for a device that asks for changes after `since`.
@@ -166,9 +166,9 @@ impl PullService {
         if !standing.is_behind() {
             return self.answer(user, ask, standing, PulledChanges::default()).await;
         }
-        let silence = self.find_gap(ask);
-        let page = self.reader.page(user, ask.start(silence), ask.page_limit()).await?;
-        let found = self.resolve_gap(user, ask, silence, page).await?;
+        let stamp_gap = self.find_gap(ask);
+        let page = self.reader.page(user, ask.start(stamp_gap), ask.page_limit()).await?;
+        let found = self.resolve_gap(user, ask, stamp_gap, page).await?;
         self.answer(user, ask, standing, found).await
     }
 
@@ -178,14 +178,14 @@ impl PullService {
         user: UserId,
         ask: &PullRequest,
     ) -> Result<(PullState, Pulled), PullError> {
-        let silence = self.find_gap(ask);
-        let read = self.reader.head_and_page(user, ask.start(silence), ask.page_limit()).await?;
+        let stamp_gap = self.find_gap(ask);
+        let read = self.reader.head_and_page(user, ask.start(stamp_gap), ask.page_limit()).await?;
         let (head, page) = read.ok_or(PullError::Gone)?;
         let standing = PullState { head, since: ask.since };
         // What was written after the look comes next time: a device that has
         // seen more than there was is told so.
         let found = if standing.is_behind() {
-            self.resolve_gap(user, ask, silence, page).await?
+            self.resolve_gap(user, ask, stamp_gap, page).await?
         } else {
             PulledChanges::default()
         };
@@ -196,7 +196,7 @@ impl PullService {
     /// The silence that a device's stamp is of. One that knows no pages asks with
     /// its own time, and with no stamp.
     fn find_gap(&self, ask: &PullRequest) -> Option<StampGap> {
-        ask.limit.and_then(|_| self.silences.containing(ask.since))
+        ask.limit.and_then(|_| self.stamp_gaps.containing(ask.since))
     }
 
     /// Finds out what a page tells that was read from the beginning of a gap. A
@@ -207,11 +207,11 @@ impl PullService {
         &self,
         user: UserId,
         ask: &PullRequest,
-        silence: Option<StampGap>,
+        stamp_gap: Option<StampGap>,
         page: ItemPage,
     ) -> Result<PulledChanges, Unavailable> {
         let broken = |it: &StampGap| page.rows.first().is_some_and(|row| row.stamp < it.ended_at);
-        Ok(match silence {
+        Ok(match stamp_gap {
             None => PulledChanges { page, resent_from: None },
             Some(it) if broken(&it) => {
                 let page = self.reader.page(user, ask.since, ask.page_limit()).await?;

@@ -57,8 +57,8 @@ impl ItemGrowth {
                 LimitRule::DropOldest => {
                     // As many as one statement finds; the rest goes with the
                     // next push.
-                    let most = i64::try_from(MAX_CHANGES_PER_PUSH).unwrap_or(i64::MAX);
-                    surpluses.insert(channel, surplus.min(most));
+                    let max = i64::try_from(MAX_CHANGES_PER_PUSH).unwrap_or(i64::MAX);
+                    surpluses.insert(channel, surplus.min(max));
                 }
             }
         }

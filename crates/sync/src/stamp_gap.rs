@@ -42,15 +42,15 @@ mod tests {
 
     #[test]
     fn a_stamp_is_of_a_silence_if_it_is_neither_its_first_nor_its_last() {
-        let silence = |began, ended| StampGap { began_at: at(began), ended_at: at(ended) };
-        let silences = StampGaps::new(vec![silence(50, 60), silence(10, 20)]);
-        let around = |stamp| silences.containing(at(stamp)).map(|it| it.began_at.micros());
+        let stamp_gap = |began, ended| StampGap { began_at: at(began), ended_at: at(ended) };
+        let stamp_gaps = StampGaps::new(vec![stamp_gap(50, 60), stamp_gap(10, 20)]);
+        let around = |stamp| stamp_gaps.containing(at(stamp)).map(|it| it.began_at.micros());
 
         assert_eq!([9, 10, 20, 21, 50, 60, 99].map(around), [None; 7]);
         assert_eq!([11, 19, 51, 59].map(around), [Some(10), Some(10), Some(50), Some(50)]);
         assert_eq!(StampGaps::default().containing(at(11)), None);
         // The last stamp may have gone with its account.
-        let nested = StampGaps::new(vec![silence(50, 60), silence(10, 90)]);
-        assert_eq!(nested.containing(at(70)), Some(silence(10, 90)));
+        let nested = StampGaps::new(vec![stamp_gap(50, 60), stamp_gap(10, 90)]);
+        assert_eq!(nested.containing(at(70)), Some(stamp_gap(10, 90)));
     }
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use async_openai::types::chat::CreateChatCompletionRequest;
 use pia_assistant::{
-    AiCaller, CapName, CreditSettings, Frame, Gateway, MockCreditStore, ModelCatalogue, NoPersonas,
-    NoRules, NoSearch, Optimize, OptimizeRequest, OutputCap, ReasoningEffort, Settings, Unguarded,
-    UsageLog, UsageRecord,
+    AiCaller, CapName, CreditSettings, Frame, Gateway, MockCreditStore, ModelCatalogue,
+    NoGuardrail, NoPersonas, NoRules, NoSearch, Optimize, OptimizeRequest, OutputCap,
+    ReasoningEffort, Settings, UsageLog, UsageRecord,
 };
 use pia_kernel::{GroupId, SystemClock, UserId};
 use tokio_util::sync::CancellationToken;
@@ -228,7 +228,7 @@ async fn a_page_in_the_place_of_a_stream_is_a_refusal() {
 struct NoLog;
 
 impl UsageLog for NoLog {
-    fn note(&self, _usage: UsageRecord) {}
+    fn record(&self, _usage: UsageRecord) {}
 }
 
 #[tokio::test]
@@ -250,13 +250,13 @@ async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
         credits: LiveSetting::new(CreditSettings::default()),
         tokens: Arc::new(crate::O200k::default()),
         personas: Arc::new(NoPersonas),
-        guardrail: Arc::new(Unguarded),
+        guardrail: Arc::new(NoGuardrail),
         search: Arc::new(NoSearch),
         keys: Arc::default(),
         upstream_limiter: Arc::default(),
         attempts: Arc::default(),
     };
-    let asker = AiCaller {
+    let caller = AiCaller {
         user: UserId::generate(),
         group: GroupId::generate(),
         key: None,
@@ -266,7 +266,7 @@ async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
     };
     let request = OptimizeRequest { text: "bad".to_owned(), ..OptimizeRequest::default() };
 
-    let optimized = Optimize::new(gateway).run(asker, request).await.unwrap();
+    let optimized = Optimize::new(gateway).run(caller, request).await.unwrap();
 
     assert_eq!(optimized.text, "Hi");
     let [request] = server.received_requests().await.unwrap().try_into().unwrap();

@@ -124,8 +124,8 @@ impl SearchHit {
 }
 
 /// So many characters of a text, with a sign where more were left out.
-fn truncate_chars(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+fn truncate_chars(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}\u{2026}", text.get(..end).unwrap_or_default().trim_end()),
         None => text.to_owned(),
     }

@@ -77,11 +77,11 @@ impl RawBody {
 
     /// Refuses a JSON body of more values than this: made into a tree, each takes
     /// many times the room of its two bytes.
-    pub fn expect_values(&self, most: usize) -> Result<(), ApiError> {
-        if count_separators(&self.0) <= most {
+    pub fn expect_values(&self, max: usize) -> Result<(), ApiError> {
+        if count_separators(&self.0) <= max {
             return Ok(());
         }
-        let message = format!("The body has more than {most} values.");
+        let message = format!("The body has more than {max} values.");
         Err(ApiError::refused(StatusCode::BAD_REQUEST, "too_many_values", message))
     }
 

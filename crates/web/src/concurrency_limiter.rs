@@ -68,13 +68,13 @@ mod tests {
             two,
             NonZeroUsize::new(100).unwrap(),
         );
-        let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (now, max) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
 
         let served = join_all((0..50).map(|number| {
-            let (line, now, most) = (line.clone(), Arc::clone(&now), Arc::clone(&most));
+            let (line, now, max) = (line.clone(), Arc::clone(&now), Arc::clone(&max));
             async move {
                 let use_case = async move {
-                    most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    max.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                     tokio::task::yield_now().await;
                     now.fetch_sub(1, Ordering::SeqCst);
                     Ok::<_, Unavailable>(number)
@@ -85,7 +85,7 @@ mod tests {
         .await;
 
         assert_eq!(served, (0..50).collect::<Vec<_>>());
-        assert_eq!(most.load(Ordering::SeqCst), 2);
+        assert_eq!(max.load(Ordering::SeqCst), 2);
     }
 
     #[tokio::test]

@@ -176,14 +176,15 @@ impl Gates {
 
     /// Returns the error for somebody with a valid token who is refused.
     async fn rejection(&self, credential: Credential, route: &Route) -> Result<ApiError, ApiError> {
-        let Credential::Session(claim) = credential else {
+        let Credential::Session(session_ref) = credential else {
             return Ok(ApiError::unauthenticated());
         };
         if route.access != Access::OwnerOrGone {
             return Ok(ApiError::unauthenticated());
         }
-        let standings = self.callers.clone();
-        let gone = self.runner.run(async move { standings.is_gone(claim.user).await }).await?;
+        let caller_cache = self.callers.clone();
+        let gone =
+            self.runner.run(async move { caller_cache.is_gone(session_ref.user).await }).await?;
         Ok(if gone { ApiError::no_such_account() } else { ApiError::unauthenticated() })
     }
 

@@ -36,7 +36,7 @@ fn terms(flags: &Flags, now: Timestamp) -> Outcome<Terms> {
     let licensee = flags.one("licensee")?.ok_or("say whom the licence is for: --licensee NAME")?;
     let edition = flags.one("edition")?.unwrap_or(Edition::Community.name());
     let features = features(flags)?;
-    if features.is_none() && Edition::named(edition).is_none() {
+    if features.is_none() && Edition::from_name(edition).is_none() {
         let names = Edition::ALL.map(Edition::name).join(", ");
         let why = format!("there is no edition {edition:?}: take {names}, or name --feature too");
         return Err(why.into());
@@ -54,7 +54,7 @@ fn terms(flags: &Flags, now: Timestamp) -> Outcome<Terms> {
 fn features(flags: &Flags) -> Outcome<Option<BTreeSet<Feature>>> {
     let mut features = BTreeSet::new();
     for name in flags.many("feature") {
-        let feature = Feature::named(name).ok_or_else(|| {
+        let feature = Feature::from_name(name).ok_or_else(|| {
             let names = Feature::ALL.map(Feature::name).join(", ");
             format!("there is no feature {name:?}: take of {names}")
         })?;

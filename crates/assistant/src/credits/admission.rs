@@ -6,18 +6,18 @@ use crate::credits::meter::{Meter, PromptTokens};
 use crate::credits::metered_call::{CallEnd, MeteredCall};
 use crate::credits::rates::{Micros, Rates};
 use crate::credits::{
-    Admission, AdmissionRequest, BudgetRefusal, Holder, ReservationGuard, TruncationCause,
+    Admission, AdmissionRequest, BudgetRefusal, CreditHolder, ReservationGuard, TruncationCause,
 };
 use crate::error::AssistantError;
 use crate::gateway::{AiCaller, Gateway};
 use crate::ports::OutputCap;
-use crate::request::sample::Text;
+use crate::request::sample::PromptText;
 use crate::routing::target::{Mode, Target};
 use crate::rules::GroupRules;
 
 /// A call that somebody would like to make.
 pub(crate) struct CallRequest<'a> {
-    pub(crate) asker: AiCaller,
+    pub(crate) caller: AiCaller,
     /// For what it is written down.
     pub(crate) mode: Mode,
     /// Rules of the caller's group.
@@ -29,14 +29,14 @@ pub(crate) struct CallRequest<'a> {
     /// Highest fee of its tools, besides its tokens.
     pub(crate) fee: Micros,
     /// Text of its prompt.
-    pub(crate) prompt: Text,
+    pub(crate) prompt: PromptText,
     /// Maximum length of the answer that the caller asked for.
     pub(crate) max_output: Option<OutputCap>,
 }
 
 /// A call that may be made.
 pub(crate) struct AdmittedCall {
-    pub(crate) ticket: MeteredCall,
+    pub(crate) metered_call: MeteredCall,
     /// Our estimate of its prompt, in tokens.
     pub(crate) prompt: i64,
     /// Maximum length of its answer at most, which the upstream is to be told.
@@ -66,11 +66,11 @@ impl Gateway {
             max_output,
             truncation_cause: short,
         } = self.reserved(&wanted).await?;
-        let CallRequest { asker, mode, target, fee, prompt, .. } = wanted;
+        let CallRequest { caller, mode, target, fee, prompt, .. } = wanted;
         let estimate = counted.unwrap_or_else(|| prompt.estimate());
-        let metered = counted.map_or(PromptTokens::Text(prompt), PromptTokens::Counted);
-        let ticket = MeteredCall {
-            asker,
+        let metered = counted.map_or(PromptTokens::PromptText(prompt), PromptTokens::Counted);
+        let metered_call = MeteredCall {
+            caller,
             mode,
             target,
             fee,
@@ -83,7 +83,7 @@ impl Gateway {
             tokens: Arc::clone(&self.tokens),
             clock: Arc::clone(&self.clock),
         };
-        Ok(AdmittedCall { ticket, prompt: estimate, max_output })
+        Ok(AdmittedCall { metered_call, prompt: estimate, max_output })
     }
 
     /// Nobody is refused for what a group said a few seconds ago.
@@ -95,7 +95,7 @@ impl Gateway {
             Err(refused @ AssistantError::OverBudget(_)) => refused,
             other => return other,
         };
-        let fresh = self.rules.fresh(wanted.asker.group).await?;
+        let fresh = self.rules.fresh(wanted.caller.group).await?;
         let same = fresh.credits == wanted.rules.credits && fresh.free == wanted.rules.free;
         if same { Err(refused) } else { self.reserve(wanted, &fresh).await }
     }
@@ -106,7 +106,7 @@ impl Gateway {
         rules: &GroupRules,
     ) -> Result<ReservationOutcome, AssistantError> {
         let settings = self.credits.get();
-        let AiCaller { user, group, key, .. } = wanted.asker;
+        let AiCaller { user, group, key, .. } = wanted.caller;
         if settings.suspends(group, rules) {
             let now = self.clock.now();
             let refusal = BudgetRefusal::suspended(settings.weeks.end(now), now);
@@ -114,7 +114,7 @@ impl Gateway {
         }
         let name = wanted.max_output.and_then(|it| it.name);
         let asked = wanted.max_output.map(|it| it.tokens);
-        let holder = Holder { member: user, group, key, limits: rules.credits };
+        let holder = CreditHolder { member: user, group, key, limits: rules.credits };
         if holder.is_unlimited() {
             let bound = asked.into_iter().chain(settings.max_output).min();
             let max_output = bound.map(|tokens| OutputCap { tokens, name });

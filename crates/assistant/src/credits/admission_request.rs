@@ -15,7 +15,7 @@ const MIN_OUTPUT_TOKENS: i64 = 256;
 
 /// Owner of windows, and the limits of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Holder {
+pub struct CreditHolder {
     /// Calling member.
     pub member: UserId,
     /// Their group.
@@ -26,7 +26,7 @@ pub struct Holder {
     pub limits: CreditLimits,
 }
 
-impl Holder {
+impl CreditHolder {
     /// Returns whether nothing has to be counted.
     pub fn is_unlimited(&self) -> bool {
         self.limits.is_unlimited() && self.key.is_none_or(|it| it.weekly <= 0)
@@ -71,7 +71,7 @@ impl Holder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdmissionRequest {
     /// Out of whose windows.
-    pub holder: Holder,
+    pub holder: CreditHolder,
     /// Highest rates of its tokens.
     pub rates: Rates,
     /// Highest fee besides its tokens.
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_is_affordable_never_costs_more_than_is_left() {
-        let holder = Holder {
+        let holder = CreditHolder {
             member: UserId::generate(),
             group: GroupId::generate(),
             key: None,

@@ -10,7 +10,7 @@ use crate::credits::rates::Micros;
 use crate::credits::usage::CallOutcome;
 use crate::credits::{CreditSettings, FreeTier, Period};
 use crate::error::AssistantError;
-use crate::fakes::{self, Script, Surroundings, asker, look, pass};
+use crate::fakes::{self, Script, Surroundings, caller, look, pass};
 use crate::gateway::{AiCaller, Gateway};
 use crate::ports::{CapName, Frame, OutputCap, UpstreamError};
 use crate::routing::catalogue::ModelCatalogue;
@@ -28,10 +28,10 @@ fn limited(hourly: i64) -> GroupRules {
 
 async fn ask(
     around: &Surroundings,
-    asker: AiCaller,
+    caller: AiCaller,
     more: &str,
 ) -> Result<ChatAnswer, AssistantError> {
-    ask_with(around, CreditSettings::default(), asker, more).await
+    ask_with(around, CreditSettings::default(), caller, more).await
 }
 
 /// Something that makes a prompt longer by some eight hundred tokens.
@@ -42,20 +42,20 @@ fn long() -> String {
 async fn ask_with(
     around: &Surroundings,
     settings: CreditSettings,
-    asker: AiCaller,
+    caller: AiCaller,
     more: &str,
 ) -> Result<ChatAnswer, AssistantError> {
     let mut gateway = around.gateway();
     gateway.credits = LiveSetting::new(settings);
     let body = format!(r#"{{"messages":[{{"role":"user","content":"Good day"}}]{more}}}"#);
-    Chat::new(gateway).answer(asker, Bytes::from(body)).await
+    Chat::new(gateway).answer(caller, Bytes::from(body)).await
 }
 
 #[tokio::test]
 async fn a_call_that_nothing_limits_asks_nobody_and_keeps_its_cap() {
     let around = Surroundings::new(Script::Whole(ANSWER));
 
-    drop(ask(&around, asker(), r#","max_completion_tokens":70"#).await.unwrap());
+    drop(ask(&around, caller(), r#","max_completion_tokens":70"#).await.unwrap());
 
     assert_eq!(around.requests(), []);
     let cap = OutputCap { tokens: 70, name: Some(CapName::MaxCompletionTokens) };
@@ -69,7 +69,7 @@ async fn a_call_without_a_cap_has_that_of_the_operator_alone() {
     let mut caps = Vec::new();
     for settings in [CreditSettings::default(), bounded] {
         let around = Surroundings::new(Script::Whole(ANSWER));
-        drop(ask_with(&around, settings, asker(), "").await.unwrap());
+        drop(ask_with(&around, settings, caller(), "").await.unwrap());
         caps.push(around.call().max_output.map(|it| it.tokens));
     }
 
@@ -81,7 +81,7 @@ async fn a_call_out_of_a_budget_is_capped_and_settled_with_its_usage() {
     let around = Surroundings::new(Script::Whole(ANSWER));
     let around = around.with_rules(limited(3));
 
-    drop(ask(&around, asker(), r#","max_tokens":9000"#).await.unwrap());
+    drop(ask(&around, caller(), r#","max_tokens":9000"#).await.unwrap());
 
     // Four letters are a token, and the message itself four.
     assert_eq!(around.requests()[0].prompt, 6);
@@ -110,7 +110,7 @@ async fn each_tool_of_the_upstream_is_reserved_and_charged_used_or_not() {
         let around = Surroundings::new(Script::Whole(ANSWER)).with_rules(limited(hourly));
         let gateway = Gateway { catalogue: LiveSetting::new(searching()), ..around.gateway() };
 
-        let answer = Chat::new(gateway).answer(asker(), Bytes::from(body.clone())).await;
+        let answer = Chat::new(gateway).answer(caller(), Bytes::from(body.clone())).await;
 
         assert_eq!(around.requests()[0].fee, Micros::credits(14));
         outcomes.push((answer.is_ok(), around.settled().first().map(|it| it.spent)));
@@ -127,7 +127,7 @@ async fn a_call_that_failed_for_nothing_gives_all_of_it_back() {
     let around = Surroundings::new(Script::Fails(refused));
     let around = around.with_rules(limited(3));
 
-    assert!(ask(&around, asker(), "").await.is_err());
+    assert!(ask(&around, caller(), "").await.is_err());
 
     let [settled] = around.settled().try_into().unwrap();
     assert_eq!((settled.spent, settled.usage), (Micros(0), None));
@@ -140,7 +140,7 @@ async fn a_stream_whose_reader_leaves_is_settled_on_what_was_streamed() {
     let around = Surroundings::new(Script::FramesAndSilence(frames));
     let around = around.with_rules(limited(30));
 
-    let ChatAnswer::Stream(mut answer) = ask(&around, asker(), r#","stream":true"#).await.unwrap()
+    let ChatAnswer::Stream(mut answer) = ask(&around, caller(), r#","stream":true"#).await.unwrap()
     else {
         panic!("a stream was asked for")
     };
@@ -162,7 +162,7 @@ async fn hidden_tokens_are_charged() {
     let frames = vec![Ok(look(stop)), Ok(look(told)), Ok(Frame::Done)];
     let around = Surroundings::new(Script::Frames(frames)).with_rules(limited(3));
 
-    let ChatAnswer::Stream(mut answer) = ask(&around, asker(), r#","stream":true"#).await.unwrap()
+    let ChatAnswer::Stream(mut answer) = ask(&around, caller(), r#","stream":true"#).await.unwrap()
     else {
         panic!("a stream was asked for")
     };
@@ -193,7 +193,7 @@ async fn more_than_was_reserved_is_charged_for_nothing_that_was_not_hidden() {
         let answer = format!(r#"{{"choices":[{{"message":{{"content":"Hi"}}}}],"usage":{usage}}}"#);
         let around = Surroundings::new(Script::Whole(answer.leak())).with_rules(limited(3));
 
-        drop(ask(&around, asker(), "").await.unwrap());
+        drop(ask(&around, caller(), "").await.unwrap());
 
         let [settled] = around.settled().try_into().unwrap();
         assert_eq!((settled.spent, settled.uncharged()), (Micros(spent), Micros(uncharged)));
@@ -208,7 +208,7 @@ async fn a_budget_that_is_used_up_refuses_before_anything_is_sent() {
     let around = Surroundings::new(Script::Whole(ANSWER));
     let around = around.with_rules(limited(1));
 
-    let Err(AssistantError::OverBudget(refusal)) = ask(&around, asker(), &long()).await else {
+    let Err(AssistantError::OverBudget(refusal)) = ask(&around, caller(), &long()).await else {
         panic!("there is not enough for an answer")
     };
 
@@ -221,7 +221,7 @@ async fn nobody_is_refused_for_what_their_group_said_before() {
     let around = Surroundings::new(Script::Whole(ANSWER));
     let around = around.with_rules(limited(1)).with_fresh_rules(limited(5));
 
-    drop(ask(&around, asker(), &long()).await.unwrap());
+    drop(ask(&around, caller(), &long()).await.unwrap());
 
     let asked: Vec<_> = around.requests().iter().map(|it| it.holder.limits.hourly).collect();
     assert_eq!(asked, [1, 5]);
@@ -234,7 +234,7 @@ async fn those_who_do_not_pay_are_not_served_while_that_is_suspended() {
     let suspended = FreeTier { suspended: true, group: None };
     let settings = CreditSettings { free_tier: suspended, ..CreditSettings::default() };
 
-    let Err(AssistantError::OverBudget(refusal)) = ask_with(&around, settings, asker(), "").await
+    let Err(AssistantError::OverBudget(refusal)) = ask_with(&around, settings, caller(), "").await
     else {
         panic!("the free tier is suspended")
     };
@@ -247,7 +247,7 @@ async fn a_key_with_a_purse_is_limited_though_its_owner_is_not() {
     let around = Surroundings::new(Script::Whole(ANSWER));
     let purse = ApiKeyBudget { key: ApiKeyId::generate(), weekly: 2 };
 
-    drop(ask(&around, AiCaller { key: Some(purse), ..asker() }, "").await.unwrap());
+    drop(ask(&around, AiCaller { key: Some(purse), ..caller() }, "").await.unwrap());
 
     let [settled] = around.settled().try_into().unwrap();
     assert_eq!(settled.parts[0].window.owner, purse.key.0);

@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 use pia_kernel::{GroupId, SideEffects, Unavailable};
 
-use super::admission_request::{AdmissionRequest, Holder};
+use super::admission_request::{AdmissionRequest, CreditHolder};
 use super::refusal::BudgetRefusal;
 use super::reservation::ReservationGuard;
-use super::shortage::TruncationCause;
+use super::truncation_cause::TruncationCause;
 use super::windows::CreditWindows;
 use crate::credits::rates::Micros;
 
@@ -28,7 +28,7 @@ pub enum Admission {
 
 /// A window in which more, or less, is reserved than open calls may spend.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mismatch {
+pub struct CreditMismatch {
     /// Key of the window in the database.
     pub window: String,
     /// Amount that is reserved in it.
@@ -47,7 +47,7 @@ pub trait CreditStore: Send + Sync {
     async fn admit(&self, ask: AdmissionRequest) -> Result<Admission, Unavailable>;
 
     /// The windows of somebody as they are now.
-    async fn load_windows(&self, holder: Holder) -> Result<CreditWindows, Unavailable>;
+    async fn load_windows(&self, holder: CreditHolder) -> Result<CreditWindows, Unavailable>;
 
     /// Gives a group more credits, which do not expire. Answers how much it
     /// was ever given; nothing if there is no such group.
@@ -59,5 +59,5 @@ pub trait CreditStore: Send + Sync {
     ) -> Result<Option<Micros>, Unavailable>;
 
     /// The windows in which what is reserved is not what open calls may spend.
-    async fn find_mismatches(&self) -> Result<Vec<Mismatch>, Unavailable>;
+    async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable>;
 }

@@ -4,7 +4,7 @@ use memchr::memmem;
 
 use crate::credits::usage::Usage;
 use crate::ports::TokenCounter;
-use crate::request::sample::{Sample, Text};
+use crate::request::sample::{PromptText, TokenSample};
 
 /// The keys whose texts a model wrote, as they stand in chunks.
 const TEXTS: [&[u8]; 4] =
@@ -15,7 +15,7 @@ const TEXTS: [&[u8]; 4] =
 #[derive(Debug)]
 pub(crate) enum PromptTokens {
     Counted(i64),
-    Text(Text),
+    PromptText(PromptText),
 }
 
 impl Default for PromptTokens {
@@ -28,7 +28,7 @@ impl PromptTokens {
     fn tokens(&self, tokens: &dyn TokenCounter) -> i64 {
         match self {
             Self::Counted(count) => *count,
-            Self::Text(text) => text.tokens(tokens),
+            Self::PromptText(text) => text.tokens(tokens),
         }
     }
 }
@@ -42,7 +42,7 @@ pub(crate) struct Meter {
     /// Last report of the upstream, which reports sums.
     pub(crate) reported: Option<Usage>,
     /// The beginning of what was written, and how much it was.
-    output_sample: Sample,
+    output_sample: TokenSample,
 }
 
 impl Meter {

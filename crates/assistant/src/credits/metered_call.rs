@@ -22,7 +22,7 @@ use crate::routing::upstream_limiter::Permit;
 /// the prompt by then and may bill it. So does an upstream that falls silent or
 /// breaks off. Only a call that was refused, or never arrived, cost nothing.
 pub(crate) struct MeteredCall {
-    pub(crate) asker: AiCaller,
+    pub(crate) caller: AiCaller,
     pub(crate) mode: Mode,
     /// Model that answers; its rates price the call.
     pub(crate) target: Arc<Target>,
@@ -89,9 +89,9 @@ impl MeteredCall {
         UsageRecord {
             id: Uuid::now_v7(),
             at: self.clock.now(),
-            user: self.asker.user,
-            group: self.asker.group,
-            key: self.asker.key.map(|it| it.key),
+            user: self.caller.user,
+            group: self.caller.group,
+            key: self.caller.key.map(|it| it.key),
             mode: self.mode,
             provider: self.target.provider.name(),
             entry: self.target.id.clone(),
@@ -134,7 +134,7 @@ impl Drop for MeteredCall {
         let charge = Charge::charge_for(&usage.rates, &tokens, self.fee);
         match self.reservation.take() {
             Some(hold) => hold.settle_call(usage, charge),
-            None => self.log.note(usage),
+            None => self.log.record(usage),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pia_kernel::{BudgetPeriod, Clock, GroupId, LiveSetting, Timestamp, Unavailable, UserId};
 
-use super::admission_request::Holder;
+use super::admission_request::CreditHolder;
 use super::credit_store::CreditStore;
 use super::refusal::Gauge;
 use super::settings::CreditSettings;
@@ -24,7 +24,7 @@ pub struct WeekGauge {
 
 /// Stock of credits, in whole credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stock {
+pub struct CreditStock {
     /// Initial amount.
     pub total: i64,
     /// Used amount.
@@ -48,9 +48,9 @@ pub struct CreditView {
     /// Of the week's own allowance.
     pub weekly: Option<WeekGauge>,
     /// Of what the group's members left last week, and when that expires.
-    pub pool: Option<(Stock, Timestamp)>,
+    pub pool: Option<(CreditStock, Timestamp)>,
     /// Of what the group bought.
-    pub top_up: Option<Stock>,
+    pub top_up: Option<CreditStock>,
     /// Of what the whole group may spend within 24 hours.
     pub group_daily: Option<Gauge>,
     /// Of what the whole group may spend this week.
@@ -63,7 +63,7 @@ pub struct CreditView {
 #[derive(Clone)]
 pub struct Credits {
     rules: Arc<dyn Rules>,
-    bank: Arc<dyn CreditStore>,
+    credit_store: Arc<dyn CreditStore>,
     settings: LiveSetting<CreditSettings>,
     clock: Arc<dyn Clock>,
 }
@@ -72,11 +72,11 @@ impl Credits {
     /// Combines the rules of groups with the counted windows.
     pub fn new(
         rules: Arc<dyn Rules>,
-        bank: Arc<dyn CreditStore>,
+        credit_store: Arc<dyn CreditStore>,
         settings: LiveSetting<CreditSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { rules, bank, settings, clock }
+        Self { rules, credit_store, settings, clock }
     }
 
     /// Returns the budgets of a caller, and their use. Amounts that open calls
@@ -90,22 +90,25 @@ impl Credits {
     ) -> Result<CreditView, Unavailable> {
         let rules = self.rules.rules_of(group).await?;
         let suspended = self.settings.get().suspends(group, &rules);
-        let holder = Holder { member, group, key, limits: rules.credits };
+        let holder = CreditHolder { member, group, key, limits: rules.credits };
         if holder.is_unlimited() {
             return Ok(CreditView { suspended, ..CreditView::default() });
         }
-        let books = self.bank.load_windows(holder).await?;
-        let now = self.clock.now().max(books.now);
-        Ok(CreditView { suspended, ..view(&holder, &books, books.weeks.end(now)) })
+        let credit_windows = self.credit_store.load_windows(holder).await?;
+        let now = self.clock.now().max(credit_windows.now);
+        Ok(CreditView {
+            suspended,
+            ..view(&holder, &credit_windows, credit_windows.weeks.end(now))
+        })
     }
 }
 
-fn view(holder: &Holder, books: &CreditWindows, week_ends: Timestamp) -> CreditView {
-    let spent = |kind| books.window(holder, kind).map_or(Micros(0), |it| it.used);
+fn view(holder: &CreditHolder, credit_windows: &CreditWindows, week_ends: Timestamp) -> CreditView {
+    let spent = |kind| credit_windows.window(holder, kind).map_or(Micros(0), |it| it.used);
     let of_kind = |kind| holder.limit(kind).map(|limit| gauge(limit, spent(kind)));
     let of = |period| of_kind(WindowKind::Limit(period));
     let of_week = |kind| of_kind(kind).map(|gauge| WeekGauge { gauge, resets_at: week_ends });
-    let stock = |kind| books.window(holder, kind).map(|it| stock(it.total, it.used));
+    let stock = |kind| credit_windows.window(holder, kind).map(|it| stock(it.total, it.used));
     CreditView {
         limited: !holder.limits.is_unlimited(),
         suspended: false,
@@ -121,9 +124,9 @@ fn view(holder: &Holder, books: &CreditWindows, week_ends: Timestamp) -> CreditV
 }
 
 /// Returns the stock; remaining and used amounts add up.
-fn stock(total: Micros, used: Micros) -> Stock {
+fn stock(total: Micros, used: Micros) -> CreditStock {
     let Gauge { limit: total, used } = stock_gauge(total, used);
-    Stock { total, used, remaining: total - used }
+    CreditStock { total, used, remaining: total - used }
 }
 
 #[cfg(test)]

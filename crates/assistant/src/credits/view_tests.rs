@@ -31,8 +31,8 @@ async fn told_with(
     let mut rules = MockRules::new();
     let said = Arc::new(GroupRules { credits: limits, free: true, ..GroupRules::default() });
     rules.expect_rules_of().returning(move |_| Ok(Arc::clone(&said)));
-    let mut bank = MockCreditStore::new();
-    bank.expect_load_windows().returning(move |holder| {
+    let mut credit_store = MockCreditStore::new();
+    credit_store.expect_load_windows().returning(move |holder| {
         let windows = holder.windows().map(|key| {
             let mut window = Window::new(key);
             window.roll_over(Weeks::UTC, now());
@@ -47,7 +47,8 @@ async fn told_with(
         ..CreditSettings::default()
     };
     let clock = Arc::new(FixedClock(now()));
-    let credits = Credits::new(Arc::new(rules), Arc::new(bank), LiveSetting::new(settings), clock);
+    let credits =
+        Credits::new(Arc::new(rules), Arc::new(credit_store), LiveSetting::new(settings), clock);
     credits.view(UserId::generate(), GroupId::generate(), key).await.unwrap()
 }
 
@@ -93,7 +94,7 @@ async fn all_that_is_limited_is_told_without_what_open_calls_may_spend() {
     let ends = Weeks::UTC.end(now());
     let gauge = |limit| Some(Gauge { limit, used: 3 });
     let week = |limit| gauge(limit).map(|gauge| WeekGauge { gauge, resets_at: ends });
-    let stock = Stock { total: 4, used: 3, remaining: 1 };
+    let stock = CreditStock { total: 4, used: 3, remaining: 1 };
     let expected = CreditView {
         limited: true,
         suspended: false,
@@ -115,14 +116,14 @@ async fn a_pool_may_be_empty_and_a_group_that_bought_nothing_has_no_top_ups() {
 
     let view = view_json(limits, false, |_| {}).await;
 
-    assert_eq!(view.pool.unwrap().0, Stock { total: 0, used: 0, remaining: 0 });
+    assert_eq!(view.pool.unwrap().0, CreditStock { total: 0, used: 0, remaining: 0 });
     assert_eq!(view.top_up, None);
 }
 
 #[test]
 fn fractions_of_a_pool_are_told_so_that_they_add_up() {
     let told = |total, used| {
-        let Stock { total, used, remaining } = stock(Micros(total), Micros(used));
+        let CreditStock { total, used, remaining } = stock(Micros(total), Micros(used));
         [total, used, remaining]
     };
 
@@ -156,7 +157,7 @@ async fn whoever_calls_with_a_key_is_told_of_its_purse_too() {
 
 #[test]
 fn a_key_without_a_purse_limits_nothing() {
-    let purse = |weekly| Holder {
+    let purse = |weekly| CreditHolder {
         member: UserId::generate(),
         group: GroupId::generate(),
         key: Some(ApiKeyBudget { key: ApiKeyId::generate(), weekly }),

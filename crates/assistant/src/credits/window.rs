@@ -57,7 +57,7 @@ impl WindowKind {
     }
 
     /// The kind of this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 
@@ -300,8 +300,8 @@ mod tests {
     #[test]
     fn names_are_read_back() {
         for kind in WindowKind::ALL {
-            assert_eq!(WindowKind::named(kind.name()), Some(kind));
+            assert_eq!(WindowKind::from_name(kind.name()), Some(kind));
         }
-        assert_eq!(WindowKind::named("yearly"), None);
+        assert_eq!(WindowKind::from_name("yearly"), None);
     }
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use pia_kernel::{BudgetPeriod, Timestamp};
 
-use super::admission_request::{AdmissionRequest, Holder};
+use super::admission_request::{AdmissionRequest, CreditHolder};
 use super::refusal::{BudgetRefusal, Gauge, Period, until};
 use super::reservation::ReservationLine;
-use super::shortage::TruncationCause;
+use super::truncation_cause::TruncationCause;
 use super::week::Weeks;
 use super::window::{Window, WindowKey, WindowKind};
 use crate::credits::rates::Micros;
@@ -29,7 +29,7 @@ pub struct CreditWindows {
 
 /// Amount that a call may spend.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant {
+pub struct CallGrant {
     /// Out of which windows, and how much of each at most.
     pub parts: Vec<ReservationLine>,
     /// Maximum length of its answer, in tokens.
@@ -47,7 +47,7 @@ struct BlockingWindow {
 impl CreditWindows {
     /// Decides whether a call may be made. Where it may, what it may spend is
     /// reserved.
-    pub fn admit(&mut self, ask: &AdmissionRequest) -> Result<Grant, BudgetRefusal> {
+    pub fn admit(&mut self, ask: &AdmissionRequest) -> Result<CallGrant, BudgetRefusal> {
         let holder = &ask.holder;
         let least = ask.least();
         let left = self.left(holder);
@@ -62,14 +62,14 @@ impl CreditWindows {
             }
         }
         let short = (output < ask.output).then(|| {
-            let books = self.for_holder(holder);
-            Box::new(TruncationCause { books, ask: *ask, output, parts: parts.clone() })
+            let credit_windows = self.for_holder(holder);
+            Box::new(TruncationCause { credit_windows, ask: *ask, output, parts: parts.clone() })
         });
-        Ok(Grant { parts, output, truncation_cause: short })
+        Ok(CallGrant { parts, output, truncation_cause: short })
     }
 
     /// Returns the windows of one holder alone.
-    fn for_holder(&self, holder: &Holder) -> Self {
+    fn for_holder(&self, holder: &CreditHolder) -> Self {
         let own = holder.windows().filter_map(|it| Some((it, self.windows.get(&it)?.clone())));
         Self { windows: own.collect(), weeks: self.weeks, now: self.now }
     }
@@ -96,31 +96,34 @@ impl CreditWindows {
         }
     }
 
-    pub(crate) fn window(&self, holder: &Holder, kind: WindowKind) -> Option<&Window> {
+    pub(crate) fn window(&self, holder: &CreditHolder, kind: WindowKind) -> Option<&Window> {
         let key = holder.windows().find(|it| it.kind == kind)?;
         self.windows.get(&key)
     }
 
     /// Returns the rest of the tightest window.
-    fn left(&self, holder: &Holder) -> Micros {
+    fn left(&self, holder: &CreditHolder) -> Micros {
         let plain = WindowKind::ALL.into_iter().filter(|it| !it.is_drawn());
         let tightest = plain.filter_map(|it| self.left_of(holder, it)).min();
         let drawn = holder.limit(WindowKind::ALLOWANCE).map(|_| self.drawn(holder));
         tightest.into_iter().chain(drawn).min().unwrap_or(Micros(i64::MAX))
     }
 
-    fn left_of(&self, holder: &Holder, kind: WindowKind) -> Option<Micros> {
+    fn left_of(&self, holder: &CreditHolder, kind: WindowKind) -> Option<Micros> {
         Some(self.window(holder, kind)?.left_of(holder.limit(kind)?))
     }
 
     /// Returns the rest of allowance, pool and top-ups together. A debt of one
     /// is not paid by the next: it was charged where it belongs.
-    fn drawn(&self, holder: &Holder) -> Micros {
+    fn drawn(&self, holder: &CreditHolder) -> Micros {
         let left = self.draws(holder).map(|(_, left)| left);
         left.fold(Micros(0), Micros::plus)
     }
 
-    fn draws<'a>(&'a self, holder: &'a Holder) -> impl Iterator<Item = (WindowKey, Micros)> + 'a {
+    fn draws<'a>(
+        &'a self,
+        holder: &'a CreditHolder,
+    ) -> impl Iterator<Item = (WindowKey, Micros)> + 'a {
         [WindowKind::ALLOWANCE, WindowKind::Pool, WindowKind::TopUp].into_iter().filter_map(
             |kind| {
                 let window = self.window(holder, kind)?;
@@ -132,7 +135,7 @@ impl CreditWindows {
 
     /// So much of every plain window, and so much of those that are drawn from
     /// one after the other.
-    fn parts(&self, holder: &Holder, amount: Micros) -> Vec<ReservationLine> {
+    fn parts(&self, holder: &CreditHolder, amount: Micros) -> Vec<ReservationLine> {
         let plain = holder.windows().filter(|it| !it.kind.is_drawn());
         let mut parts: Vec<ReservationLine> =
             plain.map(|window| ReservationLine { window, amount }).collect();
@@ -153,7 +156,12 @@ impl CreditWindows {
 
     /// Of several windows that are in the way of `least` the one that is so the
     /// longest, and when there is enough for what is `wanted`.
-    pub(super) fn refusal(&self, holder: &Holder, least: Micros, wanted: Micros) -> BudgetRefusal {
+    pub(super) fn refusal(
+        &self,
+        holder: &CreditHolder,
+        least: Micros,
+        wanted: Micros,
+    ) -> BudgetRefusal {
         let plain = self.plain_shorts(holder, least, wanted);
         let short = plain.chain(self.drawn_short(holder, least, wanted));
         let worst = short.reduce(|worst, it| if it.frees > worst.frees { it } else { worst });
@@ -182,7 +190,7 @@ impl CreditWindows {
 
     fn plain_shorts<'a>(
         &'a self,
-        holder: &'a Holder,
+        holder: &'a CreditHolder,
         least: Micros,
         wanted: Micros,
     ) -> impl Iterator<Item = BlockingWindow> + 'a {
@@ -200,7 +208,7 @@ impl CreditWindows {
 
     fn drawn_short(
         &self,
-        holder: &Holder,
+        holder: &CreditHolder,
         least: Micros,
         wanted: Micros,
     ) -> Option<BlockingWindow> {

@@ -21,17 +21,17 @@ fn week_ends() -> Timestamp {
     Weeks::UTC.end(now())
 }
 
-fn holder(limits: CreditLimits) -> Holder {
-    Holder { member: UserId::generate(), group: GroupId::generate(), key: None, limits }
+fn holder(limits: CreditLimits) -> CreditHolder {
+    CreditHolder { member: UserId::generate(), group: GroupId::generate(), key: None, limits }
 }
 
 /// A call with a short prompt, whose answer may have so many tokens. A credit
 /// is a thousand of them.
-fn ask(holder: Holder, output: i64) -> AdmissionRequest {
+fn ask(holder: CreditHolder, output: i64) -> AdmissionRequest {
     AdmissionRequest { holder, rates: Rates::default(), fee: Micros(0), prompt: 0, output }
 }
 
-fn books(holder: &Holder) -> CreditWindows {
+fn credit_windows(holder: &CreditHolder) -> CreditWindows {
     let mut windows: BTreeMap<_, _> = holder.windows().map(|key| (key, Window::new(key))).collect();
     for window in windows.values_mut() {
         window.roll_over(Weeks::UTC, now());
@@ -39,11 +39,11 @@ fn books(holder: &Holder) -> CreditWindows {
     CreditWindows { windows, weeks: Weeks::UTC, now: now() }
 }
 
-fn window(books: &mut CreditWindows, kind: WindowKind) -> &mut Window {
-    books.windows.values_mut().find(|it| it.key.kind == kind).unwrap()
+fn window(credit_windows: &mut CreditWindows, kind: WindowKind) -> &mut Window {
+    credit_windows.windows.values_mut().find(|it| it.key.kind == kind).unwrap()
 }
 
-fn credits(grant: &Grant) -> Vec<(WindowKind, i64)> {
+fn credits(grant: &CallGrant) -> Vec<(WindowKind, i64)> {
     grant.parts.iter().map(|it| (it.window.kind, it.amount.rounded_up())).collect()
 }
 
@@ -58,10 +58,10 @@ fn a_call_is_reserved_in_every_window_that_it_counts_in() {
         group_weekly: 60,
         pool: false,
     };
-    let holder = Holder { key, ..holder(limits) };
-    let mut books = books(&holder);
+    let holder = CreditHolder { key, ..holder(limits) };
+    let mut credit_windows = credit_windows(&holder);
 
-    let grant = books.admit(&ask(holder, 4_000)).unwrap();
+    let grant = credit_windows.admit(&ask(holder, 4_000)).unwrap();
 
     let kinds = [
         WindowKind::Limit(BudgetPeriod::Hourly),
@@ -73,7 +73,7 @@ fn a_call_is_reserved_in_every_window_that_it_counts_in() {
     ];
     assert_eq!(credits(&grant), kinds.map(|it| (it, 4)));
     assert_eq!((grant.output, &grant.truncation_cause), (4_000, &None));
-    let reserved: Vec<_> = books.windows.values().map(|it| it.reserved.0).collect();
+    let reserved: Vec<_> = credit_windows.windows.values().map(|it| it.reserved.0).collect();
     assert_eq!(reserved.iter().filter(|it| **it == 4_000_000).count(), 6);
 }
 
@@ -81,10 +81,12 @@ fn a_call_is_reserved_in_every_window_that_it_counts_in() {
 fn an_answer_may_be_as_long_as_the_tightest_window_allows() {
     let limits = CreditLimits { hourly: 10, daily: 7, weekly: 30, ..CreditLimits::default() };
     let holder = holder(limits);
-    let mut books = books(&holder);
-    window(&mut books, WindowKind::Limit(BudgetPeriod::Daily)).spend(Micros::credits(2), now());
+    let mut credit_windows = credit_windows(&holder);
+    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Daily))
+        .spend(Micros::credits(2), now());
 
-    let grant = books.admit(&AdmissionRequest { prompt: 500, ..ask(holder, 90_000) }).unwrap();
+    let grant =
+        credit_windows.admit(&AdmissionRequest { prompt: 500, ..ask(holder, 90_000) }).unwrap();
 
     assert_eq!(grant.output, 4_500);
     assert_eq!(credits(&grant)[0], (WindowKind::Limit(BudgetPeriod::Hourly), 5));
@@ -95,10 +97,10 @@ fn an_answer_may_be_as_long_as_the_tightest_window_allows() {
 fn the_budget_that_cut_an_answer_off_is_told_as_it_is_after_the_call() {
     let limits = CreditLimits { hourly: 3, daily: 90, weekly: 90, ..CreditLimits::default() };
     let holder = holder(limits);
-    let mut books = books(&holder);
-    window(&mut books, WindowKind::Limit(BudgetPeriod::Hourly))
+    let mut credit_windows = credit_windows(&holder);
+    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
         .spend(Micros(400_000), now() - Duration::from_mins(30));
-    let grant = books.admit(&ask(holder, 2_700)).unwrap();
+    let grant = credit_windows.admit(&ask(holder, 2_700)).unwrap();
     assert_eq!(grant.output, 2_600);
 
     let ended = now() + Duration::from_mins(2);
@@ -129,7 +131,7 @@ fn a_call_that_needs_more_than_there_ever_is_is_told_the_end_of_the_window() {
     ] {
         let holder = holder(limits);
 
-        let refusal = books(&holder)
+        let refusal = credit_windows(&holder)
             .admit(&AdmissionRequest { prompt: 5_000, ..ask(holder, 9) })
             .unwrap_err();
 
@@ -142,10 +144,10 @@ fn a_call_that_needs_more_than_there_ever_is_is_told_the_end_of_the_window() {
 fn with_less_than_a_thousand_tokens_left_a_call_is_refused() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
     let left = |left: i64, prompt: i64, output: i64| {
-        let mut books = books(&holder);
-        window(&mut books, WindowKind::Limit(BudgetPeriod::Hourly))
+        let mut credit_windows = credit_windows(&holder);
+        window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
             .spend(Micros(10_000_000 - left), now());
-        books.admit(&AdmissionRequest { prompt, ..ask(holder, output) })
+        credit_windows.admit(&AdmissionRequest { prompt, ..ask(holder, output) })
     };
 
     assert!(left(1_000_000, 100, 50).is_ok());
@@ -162,13 +164,14 @@ fn with_less_than_a_thousand_tokens_left_a_call_is_refused() {
 fn where_only_open_calls_are_in_the_way_it_is_soon_over() {
     let limits = CreditLimits { weekly: 10, daily: 10, ..CreditLimits::default() };
     let holder = holder(limits);
-    let mut books = books(&holder);
-    window(&mut books, WindowKind::Limit(BudgetPeriod::Daily))
+    let mut credit_windows = credit_windows(&holder);
+    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Daily))
         .spend(Micros::credits(1), now() - Duration::from_hours(1));
-    books.admit(&ask(holder, 9_000)).unwrap();
-    window(&mut books, WindowKind::Limit(BudgetPeriod::Weekly)).reserved = Micros::credits(10);
+    credit_windows.admit(&ask(holder, 9_000)).unwrap();
+    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly)).reserved =
+        Micros::credits(10);
 
-    let refusal = books.admit(&ask(holder, 5_000)).unwrap_err();
+    let refusal = credit_windows.admit(&ask(holder, 5_000)).unwrap_err();
 
     assert_eq!(refusal.resets_at, now() + Duration::from_mins(1));
 }
@@ -176,13 +179,13 @@ fn where_only_open_calls_are_in_the_way_it_is_soon_over() {
 #[test]
 fn a_rolling_budget_is_there_again_when_enough_of_it_is_forgotten() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
-    let mut books = books(&holder);
-    window(&mut books, WindowKind::Limit(BudgetPeriod::Hourly))
+    let mut credit_windows = credit_windows(&holder);
+    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
         .spend(Micros(500_000), now() - Duration::from_mins(40));
-    window(&mut books, WindowKind::Limit(BudgetPeriod::Hourly))
+    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
         .spend(Micros::credits(9), now() - Duration::from_mins(20));
 
-    let refusal = books.admit(&ask(holder, 5_000)).unwrap_err();
+    let refusal = credit_windows.admit(&ask(holder, 5_000)).unwrap_err();
 
     assert_eq!(refusal.period, Period::Budget(BudgetPeriod::Hourly));
     assert_eq!(refusal.gauge, Some(Gauge { limit: 10, used: 10 }));
@@ -194,10 +197,10 @@ fn a_rolling_budget_is_there_again_when_enough_of_it_is_forgotten() {
 #[test]
 fn what_only_open_calls_hold_is_there_again_soon() {
     let holder = holder(CreditLimits { daily: 3, ..CreditLimits::default() });
-    let mut books = books(&holder);
-    books.admit(&ask(holder, 3_000)).unwrap();
+    let mut credit_windows = credit_windows(&holder);
+    credit_windows.admit(&ask(holder, 3_000)).unwrap();
 
-    let refusal = books.admit(&ask(holder, 3_000)).unwrap_err();
+    let refusal = credit_windows.admit(&ask(holder, 3_000)).unwrap_err();
 
     assert_eq!(
         (refusal.period, refusal.resets_at),
@@ -222,10 +225,10 @@ fn each_budget_is_told_by_its_name_and_when_its_week_ends() {
     ];
     for (limits, period, kind) in all {
         let holder = holder(limits);
-        let mut books = books(&holder);
-        window(&mut books, kind).spend(Micros(1), now());
+        let mut credit_windows = credit_windows(&holder);
+        window(&mut credit_windows, kind).spend(Micros(1), now());
 
-        let refusal = books.admit(&ask(holder, 1)).unwrap_err();
+        let refusal = credit_windows.admit(&ask(holder, 1)).unwrap_err();
 
         assert_eq!((refusal.period, refusal.resets_at), (period, week_ends()));
         assert_eq!(refusal.gauge, Some(Gauge { limit: 1, used: 1 }));
@@ -236,11 +239,11 @@ fn each_budget_is_told_by_its_name_and_when_its_week_ends() {
 #[test]
 fn a_groups_day_rolls_too() {
     let holder = holder(CreditLimits { group_daily: 5, ..CreditLimits::default() });
-    let mut books = books(&holder);
-    window(&mut books, WindowKind::Limit(BudgetPeriod::GroupDaily))
+    let mut credit_windows = credit_windows(&holder);
+    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::GroupDaily))
         .spend(Micros::credits(5), now());
 
-    let refusal = books.admit(&ask(holder, 1)).unwrap_err();
+    let refusal = credit_windows.admit(&ask(holder, 1)).unwrap_err();
 
     let forgotten = now() + Duration::from_hours(24) + Duration::from_mins(15);
     assert_eq!(
@@ -253,12 +256,14 @@ fn a_groups_day_rolls_too() {
 fn of_two_budgets_that_are_used_up_the_one_is_told_that_is_so_longer() {
     let limits = CreditLimits { hourly: 5, weekly: 5, ..CreditLimits::default() };
     let holder = holder(limits);
-    let mut books = books(&holder);
-    window(&mut books, WindowKind::Limit(BudgetPeriod::Hourly)).spend(Micros::credits(5), now());
-    window(&mut books, WindowKind::Limit(BudgetPeriod::Weekly)).spend(Micros::credits(5), now());
+    let mut credit_windows = credit_windows(&holder);
+    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
+        .spend(Micros::credits(5), now());
+    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
+        .spend(Micros::credits(5), now());
 
     assert_eq!(
-        books.admit(&ask(holder, 1)).unwrap_err().period,
+        credit_windows.admit(&ask(holder, 1)).unwrap_err().period,
         Period::Budget(BudgetPeriod::Weekly)
     );
 }
@@ -267,12 +272,12 @@ fn of_two_budgets_that_are_used_up_the_one_is_told_that_is_so_longer() {
 fn a_keys_purse_is_a_weekly_budget_which_tells_of_the_pool_too() {
     let key = Some(ApiKeyBudget { key: ApiKeyId::generate(), weekly: 2 });
     let limits = CreditLimits { weekly: 50, pool: true, ..CreditLimits::default() };
-    let holder = Holder { key, ..holder(limits) };
-    let mut books = books(&holder);
-    window(&mut books, WindowKind::Pool).fill(Micros::credits(100));
-    window(&mut books, WindowKind::Key).spend(Micros::credits(2), now());
+    let holder = CreditHolder { key, ..holder(limits) };
+    let mut credit_windows = credit_windows(&holder);
+    window(&mut credit_windows, WindowKind::Pool).fill(Micros::credits(100));
+    window(&mut credit_windows, WindowKind::Key).spend(Micros::credits(2), now());
 
-    let refusal = books.admit(&ask(holder, 1)).unwrap_err();
+    let refusal = credit_windows.admit(&ask(holder, 1)).unwrap_err();
 
     assert_eq!(
         (refusal.period, refusal.gauge),
@@ -281,22 +286,23 @@ fn a_keys_purse_is_a_weekly_budget_which_tells_of_the_pool_too() {
     assert_eq!((refusal.pool, refusal.top_up), (Some(Gauge { limit: 100, used: 0 }), None));
 }
 
-fn pooled() -> (Holder, CreditWindows) {
+fn pooled() -> (CreditHolder, CreditWindows) {
     let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
     let holder = holder(limits);
-    let mut books = books(&holder);
-    window(&mut books, WindowKind::Pool).fill(Micros::credits(5));
-    window(&mut books, WindowKind::TopUp).total = Micros::credits(100);
-    (holder, books)
+    let mut credit_windows = credit_windows(&holder);
+    window(&mut credit_windows, WindowKind::Pool).fill(Micros::credits(5));
+    window(&mut credit_windows, WindowKind::TopUp).total = Micros::credits(100);
+    (holder, credit_windows)
 }
 
 #[test]
 fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
-    let (holder, mut books) = pooled();
-    window(&mut books, WindowKind::Limit(BudgetPeriod::Weekly)).spend(Micros::credits(8), now());
+    let (holder, mut credit_windows) = pooled();
+    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
+        .spend(Micros::credits(8), now());
 
-    let grant = books.admit(&ask(holder, 20_000)).unwrap();
-    books.settle(&grant.parts, Micros::credits(6), &grant.parts);
+    let grant = credit_windows.admit(&ask(holder, 20_000)).unwrap();
+    credit_windows.settle(&grant.parts, Micros::credits(6), &grant.parts);
 
     assert_eq!(
         credits(&grant),
@@ -306,7 +312,7 @@ fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
             (WindowKind::TopUp, 13)
         ]
     );
-    let mut used = |kind| window(&mut books, kind).used.rounded_up();
+    let mut used = |kind| window(&mut credit_windows, kind).used.rounded_up();
     assert_eq!(
         [
             used(WindowKind::Limit(BudgetPeriod::Weekly)),
@@ -315,18 +321,19 @@ fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
         ],
         [10, 4, 0]
     );
-    assert!(books.windows.values().all(|it| it.reserved.0 == 0));
+    assert!(credit_windows.windows.values().all(|it| it.reserved.0 == 0));
 }
 
 #[test]
 fn hidden_tokens_are_charged_where_the_last_ones_came_from() {
-    let (holder, mut books) = pooled();
-    window(&mut books, WindowKind::Limit(BudgetPeriod::Weekly)).spend(Micros::credits(8), now());
+    let (holder, mut credit_windows) = pooled();
+    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
+        .spend(Micros::credits(8), now());
 
-    let grant = books.admit(&ask(holder, 3_000)).unwrap();
-    books.settle(&grant.parts, Micros::credits(9), &grant.parts);
+    let grant = credit_windows.admit(&ask(holder, 3_000)).unwrap();
+    credit_windows.settle(&grant.parts, Micros::credits(9), &grant.parts);
 
-    let mut used = |kind| window(&mut books, kind).used.rounded_up();
+    let mut used = |kind| window(&mut credit_windows, kind).used.rounded_up();
     assert_eq!(
         [
             used(WindowKind::Limit(BudgetPeriod::Weekly)),
@@ -336,31 +343,36 @@ fn hidden_tokens_are_charged_where_the_last_ones_came_from() {
         [10, 7, 0]
     );
     // What the pool owes, the top-ups do not pay for.
-    assert_eq!(credits(&books.admit(&ask(holder, 2_000)).unwrap()), [(WindowKind::TopUp, 2)]);
+    assert_eq!(
+        credits(&credit_windows.admit(&ask(holder, 2_000)).unwrap()),
+        [(WindowKind::TopUp, 2)]
+    );
 }
 
 #[test]
 fn what_was_reaped_is_charged_and_not_released_again() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
-    let mut books = books(&holder);
-    let grant = books.admit(&ask(holder, 3_000)).unwrap();
-    window(&mut books, WindowKind::Limit(BudgetPeriod::Hourly)).reserved = Micros(0);
+    let mut credit_windows = credit_windows(&holder);
+    let grant = credit_windows.admit(&ask(holder, 3_000)).unwrap();
+    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly)).reserved = Micros(0);
 
-    books.settle(&grant.parts, Micros::credits(2), &[]);
+    credit_windows.settle(&grant.parts, Micros::credits(2), &[]);
 
-    let it = window(&mut books, WindowKind::Limit(BudgetPeriod::Hourly));
+    let it = window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly));
     assert_eq!((it.used, it.reserved), (Micros::credits(2), Micros(0)));
 }
 
 #[test]
 fn tokens_that_cost_nothing_are_never_in_the_way() {
     let holder = holder(CreditLimits { weekly: 1, ..CreditLimits::default() });
-    let mut books = books(&holder);
-    window(&mut books, WindowKind::Limit(BudgetPeriod::Weekly)).spend(Micros::credits(1), now());
+    let mut credit_windows = credit_windows(&holder);
+    window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
+        .spend(Micros::credits(1), now());
     let free = Rates { input: 0, output: 0, cached_input: 0, connector: 0 };
 
-    let grant =
-        books.admit(&AdmissionRequest { rates: free, prompt: 9, ..ask(holder, 77) }).unwrap();
+    let grant = credit_windows
+        .admit(&AdmissionRequest { rates: free, prompt: 9, ..ask(holder, 77) })
+        .unwrap();
 
     assert_eq!(
         (grant.output, credits(&grant)),
@@ -400,18 +412,18 @@ proptest! {
         let limits = CreditLimits {
             hourly: 30, daily: 40, weekly: 20, group_daily: 50, group_weekly: 70, pool: true,
         };
-        let holder = Holder { key, ..holder(limits) };
+        let holder = CreditHolder { key, ..holder(limits) };
         let rates = Rates { input: 1_000_000, output: 3_000_000, connector: 7, ..Rates::default() };
-        let mut books = books(&holder);
-        window(&mut books, WindowKind::Pool).fill(Micros::credits(5));
-        window(&mut books, WindowKind::TopUp).total = Micros::credits(20);
-        let (mut open, mut hidden) = (Vec::<(Grant, Micros)>::new(), Micros(0));
+        let mut credit_windows = credit_windows(&holder);
+        window(&mut credit_windows, WindowKind::Pool).fill(Micros::credits(5));
+        window(&mut credit_windows, WindowKind::TopUp).total = Micros::credits(20);
+        let (mut open, mut hidden) = (Vec::<(CallGrant, Micros)>::new(), Micros(0));
         for step in steps {
             match step {
                 Step::Ask { fee, prompt, output } => {
                     let fee = Micros(fee);
                     let ask = AdmissionRequest { holder, rates, fee, prompt, output };
-                    open.extend(books.admit(&ask).map(|it| (it, fee)));
+                    open.extend(credit_windows.admit(&ask).map(|it| (it, fee)));
                 }
                 Step::End { which, input, output, reasoning } if !open.is_empty() => {
                     let (grant, fee) = open.swap_remove(which.index(open.len()));
@@ -419,17 +431,17 @@ proptest! {
                     let spent = Charge::charge_for(&rates, &tokens, fee).spent(&grant.parts);
                     prop_assert!(spent <= rates.price(&tokens).plus(fee));
                     hidden = hidden.plus(rates.price_of_hidden(&tokens));
-                    books.settle(&grant.parts, spent, &grant.parts);
+                    credit_windows.settle(&grant.parts, spent, &grant.parts);
                 }
                 Step::End { .. } => {}
                 Step::Wait { minutes } => {
-                    books.now = books.now + Duration::from_mins(minutes);
-                    for window in books.windows.values_mut() {
-                        window.roll_over(Weeks::UTC, books.now);
+                    credit_windows.now = credit_windows.now + Duration::from_mins(minutes);
+                    for window in credit_windows.windows.values_mut() {
+                        window.roll_over(Weeks::UTC, credit_windows.now);
                     }
                 }
             }
-            for it in books.windows.values() {
+            for it in credit_windows.windows.values() {
                 let limit = holder.limit(it.key.kind).unwrap_or(it.total);
                 prop_assert!(it.committed().minus(hidden) <= limit, "{it:?} of {limit:?}");
             }

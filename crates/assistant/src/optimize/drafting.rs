@@ -8,7 +8,7 @@ use crate::error::{AssistantError, Violation};
 use crate::gateway::{AiCaller, FullAnswer, Gateway};
 use crate::optimize::sanitise::{STYLE, clean, unfenced};
 use crate::request::prompt_body::UpstreamPrompt;
-use crate::request::sample::Text;
+use crate::request::sample::PromptText;
 use crate::routing::target::Mode;
 use crate::stream::completion::{self, Completion};
 use crate::turn::ToolMode;
@@ -18,11 +18,11 @@ const MAX_DESCRIPTION_CHARS: usize = 4000;
 
 /// Drafts prompts from short descriptions.
 #[derive(Clone)]
-pub struct Drafting {
+pub struct PromptDrafting {
     gateway: Gateway,
 }
 
-impl Drafting {
+impl PromptDrafting {
     /// Drafts prompts through this gateway.
     pub fn new(gateway: Gateway) -> Self {
         Self { gateway }
@@ -33,12 +33,12 @@ impl Drafting {
     /// down as optimising.
     pub async fn prompt(
         &self,
-        asker: AiCaller,
+        caller: AiCaller,
         description: &str,
     ) -> Result<String, AssistantError> {
         let prompt = ask(description)?;
-        let asked = self.gateway.answer_full(asker, Mode::Optimize, prompt, ToolMode::Plainly);
-        let FullAnswer { body, mut ticket, .. } = asked.await?;
+        let asked = self.gateway.answer_full(caller, Mode::Optimize, prompt, ToolMode::Plainly);
+        let FullAnswer { body, mut metered_call, .. } = asked.await?;
         let read = completion::parse(&body);
         let cut_off = read.as_ref().is_some_and(Completion::is_cut_off);
         let drafted = read
@@ -47,12 +47,12 @@ impl Drafting {
             .filter(|it| !it.is_empty());
         let Some(drafted) = drafted else {
             tracing::warn!(
-                upstream.model = ticket.target.model,
+                upstream.model = metered_call.target.model,
                 "an upstream model drafted nothing, or not all of it"
             );
-            return Err(ticket.fail_incomplete(cut_off));
+            return Err(metered_call.fail_incomplete(cut_off));
         };
-        ticket.end = CallEnd::Completed;
+        metered_call.end = CallEnd::Completed;
         Ok(drafted)
     }
 }
@@ -85,21 +85,24 @@ fn ask(description: &str) -> Result<UpstreamPrompt, AssistantError> {
         { "role": "system", "content": system },
         { "role": "user", "content": user },
     ]);
-    Ok(UpstreamPrompt::from_messages(&messages.to_string(), Text::from_words(&[&system, &user])))
+    Ok(UpstreamPrompt::from_messages(
+        &messages.to_string(),
+        PromptText::from_words(&[&system, &user]),
+    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::credits::usage::CallOutcome;
-    use crate::fakes::{Script, Surroundings, asker};
+    use crate::fakes::{Script, Surroundings, caller};
 
     async fn draft(
         answer: &'static str,
         description: &str,
     ) -> (Result<String, AssistantError>, Surroundings) {
         let around = Surroundings::new(Script::Whole(answer));
-        let outcome = Drafting::new(around.gateway()).prompt(asker(), description).await;
+        let outcome = PromptDrafting::new(around.gateway()).prompt(caller(), description).await;
         (outcome, around)
     }
 

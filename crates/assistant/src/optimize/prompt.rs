@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::optimize::sanitise::{STYLE, TEXT};
 use crate::request::prompt_body::UpstreamPrompt;
-use crate::request::sample::Text;
+use crate::request::sample::PromptText;
 
 /// Task on a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(crate) fn prompt(
         { "role": "system", "content": system },
         { "role": "user", "content": user },
     ]);
-    UpstreamPrompt::from_messages(&messages.to_string(), Text::from_words(&[&system, &user]))
+    UpstreamPrompt::from_messages(&messages.to_string(), PromptText::from_words(&[&system, &user]))
 }
 
 fn system(task: &OptimizeTask, origin: TextOrigin, language: Option<&str>) -> String {

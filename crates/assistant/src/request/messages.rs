@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::error::Violation;
 use crate::request::array_elements::ArrayElements;
 use crate::request::fetched::address;
-use crate::request::sample::Text;
+use crate::request::sample::PromptText;
 use pia_json::MemberKey;
 
 /// A request that is wrong everywhere is told so this often.
@@ -30,7 +30,7 @@ const TOKENS_OF_A_MESSAGE: i64 = 4;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CheckedMessages {
     /// Text by which their tokens are counted.
-    pub(crate) text: Text,
+    pub(crate) text: PromptText,
     /// True if there are pictures among them.
     pub(crate) pictures: bool,
     /// The first part that names something by an address, which whoever answers
@@ -173,7 +173,7 @@ fn check_role(at: usize, role: Option<&RawValue>, wrong: &mut Vec<Violation>) {
 
 /// Results of checking one content.
 struct Content<'t> {
-    text: &'t mut Text,
+    text: &'t mut PromptText,
     /// The first part that names something by such an address, and where in it.
     address: Option<(usize, String)>,
 }
@@ -210,7 +210,7 @@ impl Content<'_> {
 }
 
 /// Adds a JSON string. Of a long one, escapes count as they are written.
-fn add_words(json: &str, text: &mut Text) {
+fn add_words(json: &str, text: &mut PromptText) {
     let escaped =
         json.len() <= MAX_UNESCAPED_BYTES && memchr::memchr(b'\\', json.as_bytes()).is_some();
     match escaped.then(|| serde_json::from_str::<String>(json)) {

@@ -84,7 +84,7 @@ fn count(value: &RawValue) -> Option<i64> {
 /// Returns the requested reasoning effort; nothing for an unknown name.
 pub(crate) fn effort(value: &RawValue) -> Option<ReasoningEffort> {
     let name: String = serde_json::from_str(value.get()).ok()?;
-    ReasoningEffort::named(&name)
+    ReasoningEffort::from_name(&name)
 }
 
 /// A name that a request gives, if it is one that could be known.

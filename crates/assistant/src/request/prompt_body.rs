@@ -5,7 +5,7 @@ use pia_json::{JsonWriter, Rope};
 
 use crate::ports::OutputCap;
 use crate::request::chat_body::ChatBody;
-use crate::request::sample::Text;
+use crate::request::sample::PromptText;
 use crate::routing::refusal::Tools;
 use crate::routing::target::ReasoningEffort;
 use crate::tools::HostedTool;
@@ -21,7 +21,7 @@ pub(crate) struct UpstreamPrompt {
     /// Other members with their JSON, in the order in which they are sent.
     pub(crate) parameters: Vec<(&'static str, Bytes)>,
     /// Text by which its tokens are counted.
-    pub(crate) text: Text,
+    pub(crate) text: PromptText,
     pub(crate) tools: Tools,
     /// Those of the tools that the upstream is to run.
     pub(crate) hosted: Vec<HostedTool>,
@@ -59,7 +59,7 @@ pub(crate) struct AddedMessages {
 
 impl UpstreamPrompt {
     /// A prompt of messages alone; `messages` is a JSON array.
-    pub(crate) fn from_messages(messages: &str, text: Text) -> Self {
+    pub(crate) fn from_messages(messages: &str, text: PromptText) -> Self {
         Self {
             messages: Bytes::copy_from_slice(messages.as_bytes()),
             tool_list: None,
@@ -122,7 +122,8 @@ mod tests {
 
     #[test]
     fn what_is_added_follows_what_is_there() {
-        let mut prompt = UpstreamPrompt::from_messages(r#"[{"role":"user"} ]"#, Text::default());
+        let mut prompt =
+            UpstreamPrompt::from_messages(r#"[{"role":"user"} ]"#, PromptText::default());
         prompt.parameters = vec![("seed", Bytes::from_static(b"1"))];
         let added = AddedMessages {
             messages: vec![Bytes::from_static(b"{}")],
@@ -146,7 +147,7 @@ mod tests {
 
     #[test]
     fn large_messages_are_not_copied() {
-        let mut prompt = UpstreamPrompt::from_messages("[]", Text::default());
+        let mut prompt = UpstreamPrompt::from_messages("[]", PromptText::default());
         prompt.messages = Bytes::from([b"[".as_slice(), &[b'1'; 5000], b"]"].concat());
         let added =
             AddedMessages { messages: vec![Bytes::from_static(b"{}")], ..AddedMessages::default() };

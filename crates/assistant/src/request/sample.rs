@@ -11,15 +11,15 @@ const BYTES_PER_TOKEN: usize = 4;
 
 /// Text of a prompt.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Text {
+pub(crate) struct PromptText {
     /// Its words.
-    pub(crate) words: Sample,
+    pub(crate) words: TokenSample,
     /// The tokens of what else is in it: pictures, and what is put round each
     /// message.
     pub(crate) besides: i64,
 }
 
-impl Text {
+impl PromptText {
     /// Of these words alone.
     pub(crate) fn from_words(words: &[&str]) -> Self {
         let mut text = Self::default();
@@ -42,12 +42,12 @@ impl Text {
 
 /// The beginning of a text, and how long all of it is.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Sample {
+pub(crate) struct TokenSample {
     beginning: Vec<u8>,
     length: usize,
 }
 
-impl Sample {
+impl TokenSample {
     /// Goes on with a text.
     pub(crate) fn add(&mut self, text: &[u8]) {
         self.length = self.length.saturating_add(text.len());
@@ -93,7 +93,7 @@ mod tests {
     }
 
     fn sample(text: &str) -> i64 {
-        let mut sample = Sample::default();
+        let mut sample = TokenSample::default();
         sample.add(text.as_bytes());
         sample.tokens(&WordTokens)
     }

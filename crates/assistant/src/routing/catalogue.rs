@@ -97,12 +97,12 @@ impl ModelCatalogue {
 
     /// The entry with this id, in any case.
     pub fn entry(&self, id: &str) -> Option<&Arc<Target>> {
-        named(&self.entries, id)
+        find_by_id(&self.entries, id)
     }
 
     /// The embedding model with this id, in any case.
     pub fn embedder(&self, id: &str) -> Option<&Arc<Target>> {
-        named(&self.embedders, id)
+        find_by_id(&self.embedders, id)
     }
 
     /// The search service with this id, in any case.
@@ -111,7 +111,7 @@ impl ModelCatalogue {
     }
 }
 
-fn named<'a>(targets: &'a [Arc<Target>], id: &str) -> Option<&'a Arc<Target>> {
+fn find_by_id<'a>(targets: &'a [Arc<Target>], id: &str) -> Option<&'a Arc<Target>> {
     targets.iter().find(|it| it.id.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(id)))
 }
 

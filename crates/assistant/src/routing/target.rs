@@ -32,7 +32,7 @@ impl Mode {
     }
 
     /// The mode of this name, in any case.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name.trim()))
     }
 }
@@ -126,7 +126,7 @@ impl ReasoningEffort {
     }
 
     /// The effort of this name, in any case.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name.trim()))
     }
 }

@@ -44,7 +44,7 @@ struct OpenedStream {
     unreadable: bool,
     /// True if there was a part of an answer among them.
     answers: bool,
-    ticket: MeteredCall,
+    metered_call: MeteredCall,
     /// Turn in which its model may call tools of the server.
     turn: Option<Box<Turn>>,
 }
@@ -192,7 +192,7 @@ impl ChatStream {
             Ok(Some(Frame::Pass { bytes, events })) => {
                 self.stream_state.deltas = self.stream_state.deltas || normalize::has_delta(&bytes);
                 opened.answers = opened.answers || normalize::has_delta(&bytes);
-                opened.ticket.meter.count_chunks(&bytes, events);
+                opened.metered_call.meter.count_chunks(&bytes, events);
                 if opened.turn.is_some() {
                     self.calls.record_frames(&bytes);
                 }
@@ -207,7 +207,7 @@ impl ChatStream {
             Ok(Some(Frame::Done)) => self.finish_call(true),
             Ok(None) => self.finish_call(false),
             Err(err) => {
-                let told = explain_failure(&err, self.tools, &opened.ticket.target);
+                let told = explain_failure(&err, self.tools, &opened.metered_call.target);
                 Err(self.fail(told, cost(&err)))
             }
         }
@@ -231,7 +231,7 @@ impl ChatStream {
             Some(CallerPart::Part(ref part)) => part,
             Some(CallerPart::Nothing) => {
                 opened.answers = true;
-                opened.ticket.meter.count_chunks(json, 1);
+                opened.metered_call.meter.count_chunks(json, 1);
                 self.stream_state.set_head(chunk::parse(json).head);
                 return Ok(None);
             }
@@ -240,7 +240,7 @@ impl ChatStream {
         let json = once.as_ref().unwrap_or(json);
         let event = chunk::parse(json);
         if let Some(usage) = event.usage {
-            opened.ticket.meter.reported = Some(usage.usage);
+            opened.metered_call.meter.reported = Some(usage.usage);
             self.last_usage = Some(usage);
         }
         opened.answers |= event.answers;
@@ -252,21 +252,21 @@ impl ChatStream {
             EventAction::Rewritten(events) => framed(&events),
             EventAction::Kept => return Ok(None),
             EventAction::Error(error) => {
-                let ticket = &opened.ticket;
-                let told = explain_stream_error(error.as_bytes(), self.tools, &ticket.target);
-                let cost = so_far(ticket);
+                let metered_call = &opened.metered_call;
+                let told = explain_stream_error(error.as_bytes(), self.tools, &metered_call.target);
+                let cost = so_far(metered_call);
                 return Err(self.fail(told, cost));
             }
             EventAction::Broken => {
                 tracing::warn!(
-                    upstream.model = opened.ticket.target.model,
+                    upstream.model = opened.metered_call.target.model,
                     "an upstream model sent an event that is no chunk"
                 );
-                let cost = so_far(&opened.ticket);
+                let cost = so_far(&opened.metered_call);
                 return Err(self.fail(AssistantError::UpstreamFailed, cost));
             }
         };
-        opened.ticket.meter.count_chunks(&chunk, 1);
+        opened.metered_call.meter.count_chunks(&chunk, 1);
         if opened.turn.is_some() {
             self.calls.record_frames(&chunk);
         }
@@ -280,12 +280,13 @@ impl ChatStream {
         let Phase::Streaming(opened) = mem::replace(&mut self.phase, Phase::Over) else {
             return Ok(None);
         };
-        let is_lost =
-            opened.unreadable && opened.ticket.meter.is_wordless() && !self.stream_state.called;
-        let OpenedStream { frames, mut ticket, turn, answers, .. } = *opened;
+        let is_lost = opened.unreadable
+            && opened.metered_call.meter.is_wordless()
+            && !self.stream_state.called;
+        let OpenedStream { frames, mut metered_call, turn, answers, .. } = *opened;
         match turn {
             Some(mut turn) if self.calls.only_server_calls() && turn.has_rounds_left() => {
-                turn.settle(ticket);
+                turn.settle(metered_call);
                 self.previous_usage = turn.previous_usage;
                 self.last_usage = None;
                 self.stream_state.calls_before += 1;
@@ -298,16 +299,16 @@ impl ChatStream {
             }
             _ if !answers || is_lost => {
                 tracing::warn!(
-                    upstream.model = ticket.target.model,
+                    upstream.model = metered_call.target.model,
                     "an upstream model sent a stream of which no answer can be read"
                 );
-                let cost = so_far(&ticket);
-                ticket.fail(cost);
+                let cost = so_far(&metered_call);
+                metered_call.fail(cost);
                 Err(AssistantError::UpstreamFailed)
             }
             _ => {
-                ticket.end = CallEnd::Completed;
-                let last = self.last_chunk(&ticket);
+                metered_call.end = CallEnd::Completed;
+                let last = self.last_chunk(&metered_call);
                 if frames_go_on {
                     self.phase = Phase::Ending(frames);
                 }
@@ -318,16 +319,16 @@ impl ChatStream {
 
     /// The end: the reason for it where the upstream owes one, usage for those
     /// who asked, and `[DONE]`.
-    fn last_chunk(&mut self, ticket: &MeteredCall) -> Bytes {
+    fn last_chunk(&mut self, metered_call: &MeteredCall) -> Bytes {
         let mut events = Vec::new();
         if !self.stream_state.ended {
             let reason = if self.stream_state.called { "tool_calls" } else { "stop" };
-            events.push(self.head(ticket).end(reason));
+            events.push(self.head(metered_call).end(reason));
         }
         if self.usage == UsageChunks::Told {
             let told = self.last_usage.take().filter(|_| self.previous_usage == Usage::default());
             let told = told.map(|it| it.json);
-            events.push(told.unwrap_or_else(|| self.usage_of_all(ticket)));
+            events.push(told.unwrap_or_else(|| self.usage_of_all(metered_call)));
         }
         let mut last = BytesMut::from(self.nulls.strip(framed(&events)));
         last.put_slice(DONE.as_bytes());
@@ -338,24 +339,24 @@ impl ChatStream {
     /// has read the last chunk.
     fn fail(&mut self, err: AssistantError, cost: Billable) -> AssistantError {
         if let Phase::Streaming(mut opened) = mem::replace(&mut self.phase, Phase::Over) {
-            opened.ticket.fail(cost);
+            opened.metered_call.fail(cost);
         }
         err
     }
 
-    fn usage_of_all(&mut self, ticket: &MeteredCall) -> String {
-        let usage = chunk::usage_json(&self.previous_usage.plus(&ticket.used()));
-        self.head(ticket).usage(&usage)
+    fn usage_of_all(&mut self, metered_call: &MeteredCall) -> String {
+        let usage = chunk::usage_json(&self.previous_usage.plus(&metered_call.used()));
+        self.head(metered_call).usage(&usage)
     }
 
     /// Returns the first members of our own chunks: those of the upstream's,
     /// where it has sent any.
-    fn head(&mut self, ticket: &MeteredCall) -> &ChunkHead {
+    fn head(&mut self, metered_call: &MeteredCall) -> &ChunkHead {
         let clock = &self.clock;
         self.stream_state.head.get_or_insert_with(|| {
             let id = format!("chatcmpl-{}", Uuid::now_v7().simple());
             let created = clock.now().micros().div_euclid(1_000_000);
-            ChunkHead::new(&id, created, &ticket.target.model)
+            ChunkHead::new(&id, created, &metered_call.target.model)
         })
     }
 }
@@ -364,14 +365,14 @@ impl ChatStream {
 /// its model may have something done: a long conversation would stay in memory
 /// as long as its answer takes.
 async fn open(mut turn: Box<Turn>) -> Result<OpenedStream, AssistantError> {
-    let (StartedStream { first, frames, unreadable }, ticket) = turn.open().await?;
+    let (StartedStream { first, frames, unreadable }, metered_call) = turn.open().await?;
     let turn = turn.has_tools().then_some(turn);
-    Ok(OpenedStream { first, frames, unreadable, answers: false, ticket, turn })
+    Ok(OpenedStream { first, frames, unreadable, answers: false, metered_call, turn })
 }
 
 /// An upstream that reports an error before it has said anything bills nothing.
-fn so_far(ticket: &MeteredCall) -> Billable {
-    if ticket.meter.is_silent() { Billable::Nothing } else { Billable::Something }
+fn so_far(metered_call: &MeteredCall) -> Billable {
+    if metered_call.meter.is_silent() { Billable::Nothing } else { Billable::Something }
 }
 
 impl Stream for ChatStream {

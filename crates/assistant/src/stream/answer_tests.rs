@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::chat::{Chat, ChatAnswer};
 use crate::credits::usage::{CallOutcome, Usage};
-use crate::fakes::{Script, Surroundings, asker, look, not_ready, pass};
+use crate::fakes::{Script, Surroundings, caller, look, not_ready, pass};
 
 const PLAIN: &str = r#"{"messages":[{"role":"user","content":"12345678"}],"stream":true}"#;
 const WITH_USAGE: &str = r#"{"messages":[{"role":"user","content":"12345678"}],"stream":true,"stream_options":{"include_usage":true}}"#;
@@ -20,7 +20,7 @@ async fn begin(
     body: &'static str,
 ) -> Result<Box<ChatStream>, AssistantError> {
     let chat = Chat::new(around.gateway());
-    match chat.answer(asker(), Bytes::from_static(body.as_bytes())).await? {
+    match chat.answer(caller(), Bytes::from_static(body.as_bytes())).await? {
         ChatAnswer::Stream(answer) => Ok(answer),
         ChatAnswer::Whole(_) => panic!("not a stream"),
     }

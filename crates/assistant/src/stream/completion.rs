@@ -107,7 +107,7 @@ pub(crate) fn parse(body: &[u8]) -> Option<Completion> {
 /// are none. Arguments that came as an object are taken as its text.
 pub(crate) fn calls(body: &[u8]) -> Option<(Vec<Call>, String)> {
     #[derive(Deserialize)]
-    struct Calling<'a> {
+    struct ToolCallJson<'a> {
         #[serde(borrow)]
         content: Option<&'a RawValue>,
         tool_calls: Option<Vec<Value>>,
@@ -118,7 +118,7 @@ pub(crate) fn calls(body: &[u8]) -> Option<(Vec<Call>, String)> {
         Some(other) => other.to_string(),
     };
     let (message, _) = message(body)?;
-    let Calling { content, tool_calls } = serde_json::from_str(message).ok()?;
+    let ToolCallJson { content, tool_calls } = serde_json::from_str(message).ok()?;
     let mut calls: Vec<Call> = tool_calls?
         .iter()
         .filter_map(|call| {

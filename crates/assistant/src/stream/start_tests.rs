@@ -40,7 +40,7 @@ async fn a_stream_that_begins_with_an_error_and_has_no_fallback_is_refused_with_
         let script = Script::Frames(vec![Ok(look(error)), Ok(Frame::Done)]);
         let around = Surroundings::with_scripts(vec![script]);
         let chat = chat(&around, catalogue(vec![entry("first")]));
-        let asked = chat.answer(asker(), Bytes::from(body.to_string())).await;
+        let asked = chat.answer(caller(), Bytes::from(body.to_string())).await;
         assert_eq!(around.noted(), [], "nothing is owed for {error}");
         asked.err().unwrap()
     };

@@ -19,7 +19,7 @@ fn turns(how_many: usize) -> Surroundings {
 }
 
 fn ask(chat: &Chat) -> impl Future<Output = Result<ChatAnswer, AssistantError>> {
-    chat.answer(asker(), Bytes::from(request_body().to_string()))
+    chat.answer(caller(), Bytes::from(request_body().to_string()))
 }
 
 /// Returns the results that the model received, turn by turn.

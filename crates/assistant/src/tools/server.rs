@@ -191,7 +191,7 @@ fn address(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::sample::Text;
+    use crate::request::sample::PromptText;
     use crate::routing::catalogue::SearchDepth;
     use crate::routing::target::{Addresses, Protection, ProviderType};
 
@@ -229,7 +229,7 @@ mod tests {
         let messages = format!(r#"[{{"role":"user","content":[{part}]}}]"#);
         UpstreamPrompt {
             pictures: true,
-            ..UpstreamPrompt::from_messages(&messages, Text::default())
+            ..UpstreamPrompt::from_messages(&messages, PromptText::default())
         }
     }
 
@@ -287,7 +287,7 @@ mod tests {
         let list = Bytes::from(format!(r#"[{{"function":{{"name":"{SEARCH}"}}}}]"#));
         let mut own = UpstreamPrompt {
             tool_list: Some(list),
-            ..UpstreamPrompt::from_messages("[]", Text::default())
+            ..UpstreamPrompt::from_messages("[]", PromptText::default())
         };
         assert!(!ServerTools::for_prompt(&blind(), &catalogue(), &mut own).any());
     }

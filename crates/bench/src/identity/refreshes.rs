@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::call::{Call, Post, Proof};
+use crate::call::{Call, Expectation, Post};
 use crate::connection::Connection;
 use crate::failure::Outcome;
 use crate::installation::{Accounts, Tokens};
@@ -38,7 +38,7 @@ fn chain(to: SocketAddr, mut token: String, end: Instant) -> Outcome<usize> {
     while Instant::now() < end {
         let body = json!({ "refreshToken": token });
         let post = Post { to, path: "/auth/refresh", token: None, body: &body };
-        let call = Call::post(&post, Proof::Holds(b"\"refreshToken\":".to_vec()));
+        let call = Call::post(&post, Expectation::Holds(b"\"refreshToken\":".to_vec()));
         let answer = connection.exchange(&call.request)?;
         call.check(&answer).map_err(|err| format!("refreshing: {err}"))?;
         token = Tokens::read(&answer.body)?.refresh;

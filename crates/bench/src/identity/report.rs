@@ -54,7 +54,7 @@ mod tests {
     fn an_aim_is_met_or_missed_on_the_side_it_names() {
         let mut figures = Figures::default();
         for (metric, value) in [(Metric::Share, 0.89), (Metric::Health, 19.9), (Metric::Me, 20.0)] {
-            figures.note(0, metric, value);
+            figures.record(0, metric, value);
         }
         let plan = Plan { rounds: 1, load: Duration::ZERO, storm: 5, quick: true };
         let report = Report { plan: &plan, machine: &[], servers: &["server"], figures: &figures };

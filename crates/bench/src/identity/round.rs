@@ -2,7 +2,7 @@
 
 use super::figures::Metric;
 use super::{Plan, hashes, refreshes};
-use crate::call::{Call, Proof};
+use crate::call::{Call, Expectation};
 use crate::closed_loop::closed_loop;
 use crate::contenders::{Server, health};
 use crate::failure::Outcome;
@@ -52,25 +52,25 @@ impl Round<'_> {
             (Metric::Share, sign_ins / raw),
             (Metric::Refreshes, refreshes),
         ] {
-            self.figures.note(place, metric, value);
+            self.figures.record(place, metric, value);
         }
         Ok(())
     }
 
     fn storm(&mut self, place: usize, server: &Server) -> Outcome<usize> {
         if self.figures.of(place, Metric::Resident).is_empty() {
-            self.figures.note(place, Metric::Resident, server.process.resident()?);
+            self.figures.record(place, Metric::Resident, server.process.resident()?);
         }
         let watcher = server.accounts.token()?;
-        let proof = Proof::Holds(b"\"requiresBusinessProfile\"".to_vec());
+        let proof = Expectation::Holds(b"\"requiresBusinessProfile\"".to_vec());
         let me = Call::get_as(server.address, "/auth/me", &watcher, proof);
         let crowd = server.accounts.crowd_of_others(self.plan.storm);
         let came = sign_ins(server.address, &[health(server.address), me], &crowd)?;
-        self.figures.note(place, Metric::Storm, came.per_second);
+        self.figures.record(place, Metric::Storm, came.per_second);
         for (metric, value) in [Metric::Health, Metric::Me].into_iter().zip(came.p99s) {
-            self.figures.note(place, metric, value);
+            self.figures.record(place, metric, value);
         }
-        self.figures.note(place, Metric::Peak, server.process.peak()?);
+        self.figures.record(place, Metric::Peak, server.process.peak()?);
         Ok(came.turned_away)
     }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::items;
-use crate::call::{Call, Post, Proof};
+use crate::call::{Call, Expectation, Post};
 use crate::connection::Connection;
 use crate::failure::Outcome;
 
@@ -45,7 +45,7 @@ impl Device {
     pub(super) fn push_of(&self, items: &[Value], seen: Option<&str>) -> Call {
         let body = items::push(items, seen);
         let post = Post { to: self.to, path: PUSH, token: Some(&self.token), body: &body };
-        Call::post(&post, Proof::Holds(b"\"conflicts\":[]".to_vec()))
+        Call::post(&post, Expectation::Holds(b"\"conflicts\":[]".to_vec()))
     }
 
     /// Pushes; gives the stamp of the last that was written.
@@ -57,7 +57,7 @@ impl Device {
 
     /// Creates the request for a page that ends at this stamp.
     pub(super) fn page_of(&self, since: &str, catalogue: i64, at: &str) -> Call {
-        let proof = Proof::Holds(format!("\"serverTimestamp\":\"{at}\"").into_bytes());
+        let proof = Expectation::Holds(format!("\"serverTimestamp\":\"{at}\"").into_bytes());
         Call::get_as(self.to, &page(since, catalogue), &self.token, proof)
     }
 
@@ -81,7 +81,7 @@ impl Device {
     }
 
     fn pulled(&mut self, path: &str) -> Outcome<Pulled> {
-        let proof = Proof::Holds(b"\"serverTimestamp\":\"".to_vec());
+        let proof = Expectation::Holds(b"\"serverTimestamp\":\"".to_vec());
         let call = Call::get_as(self.to, path, &self.token, proof);
         let begun = Instant::now();
         let answer = self.connection.exchange(&call.request)?;

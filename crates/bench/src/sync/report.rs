@@ -65,7 +65,7 @@ mod tests {
             (Metric::PullStatements, 2.0),
             (Metric::SameStatements, 1.1),
         ] {
-            figures.note(0, metric, value);
+            figures.record(0, metric, value);
         }
         let load = Duration::ZERO;
         let plan = Plan { rounds: 1, load, pushes: 1, pulls: 1, walks: 1, users: 7, quick: true };

@@ -42,8 +42,8 @@ impl Round<'_> {
         self.memory(contender.server)
     }
 
-    fn note(&mut self, metric: Metric, value: f64) {
-        self.figures.note(self.place, metric, value);
+    fn record(&mut self, metric: Metric, value: f64) {
+        self.figures.record(self.place, metric, value);
     }
 
     /// Rows are read without the server right before and after, so that a
@@ -61,13 +61,13 @@ impl Round<'_> {
             let pulled = self.per_second(of.server, &pull, connections)?;
             let after = of.raw.reads(connections, lasts / 2)?;
             let read = f64::midpoint(before, after);
-            self.note(raw, read);
-            self.note(pulls, pulled);
-            self.note(share, pulled / read);
+            self.record(raw, read);
+            self.record(pulls, pulled);
+            self.record(share, pulled / read);
         }
         let same = device.same_of(since, known);
         let unchanged = self.per_second(of.server, &same, 4)?;
-        self.note(Metric::Unchanged, unchanged);
+        self.record(Metric::Unchanged, unchanged);
         Ok(())
     }
 
@@ -120,20 +120,20 @@ impl Round<'_> {
         self.spread(metrics, &pages, rows)?;
         let (page, small) = (share(&pages, 0.5)?, share(&small, 0.5)?);
         let (same, small_same) = (share(&unchanged, 0.5)?, share(&small_unchanged, 0.5)?);
-        self.note(Metric::SmallP50, small);
-        self.note(Metric::PullGrowth, page / small);
-        self.note(Metric::SameP50, same);
-        self.note(Metric::SameP99, share(&unchanged, 0.99)?);
-        self.note(Metric::SmallSameP50, small_same);
-        self.note(Metric::SameGrowth, same / small_same);
+        self.record(Metric::SmallP50, small);
+        self.record(Metric::PullGrowth, page / small);
+        self.record(Metric::SameP50, same);
+        self.record(Metric::SameP99, share(&unchanged, 0.99)?);
+        self.record(Metric::SmallSameP50, small_same);
+        self.record(Metric::SameGrowth, same / small_same);
         Ok(())
     }
 
     fn spread(&mut self, metrics: [Metric; 3], took: &[f64], rows: f64) -> Outcome<()> {
         let [p50, p99, row] = metrics;
-        self.note(p50, share(took, 0.5)?);
-        self.note(p99, share(took, 0.99)?);
-        self.note(row, took.iter().sum::<f64>() * 1e3 / rows);
+        self.record(p50, share(took, 0.5)?);
+        self.record(p99, share(took, 0.99)?);
+        self.record(row, took.iter().sum::<f64>() * 1e3 / rows);
         Ok(())
     }
 
@@ -150,9 +150,9 @@ impl Round<'_> {
         let pushed = count(times * BATCH) / begun.elapsed().as_secs_f64();
         let after = of.raw.inserts(&mut of.dice, times)?;
         let raw = f64::midpoint(before, after);
-        self.note(Metric::RawInserts, raw);
-        self.note(Metric::Pushed, pushed);
-        self.note(Metric::PushShare, pushed / raw);
+        self.record(Metric::RawInserts, raw);
+        self.record(Metric::Pushed, pushed);
+        self.record(Metric::PushShare, pushed / raw);
         Ok(())
     }
 
@@ -174,11 +174,11 @@ impl Round<'_> {
         let asked = log.count(|| (0..COUNTED).try_for_each(|_| many.ask(&same).map(drop)))?;
         let pushed = log.count(|| pushes.iter().try_for_each(|it| pusher.push(it).map(drop)))?;
         let (calls, pushes) = (f64::from(COUNTED), f64::from(COUNTED_PUSHES));
-        self.note(Metric::PullStatements, count(pulled.own) / calls);
-        self.note(Metric::SameStatements, count(asked.own) / calls);
-        self.note(Metric::PushStatements, count(pushed.own) / pushes);
+        self.record(Metric::PullStatements, count(pulled.own) / calls);
+        self.record(Metric::SameStatements, count(asked.own) / calls);
+        self.record(Metric::PushStatements, count(pushed.own) / pushes);
         let others = count(pulled.others + asked.others + pushed.others);
-        self.note(Metric::GateStatements, others / (2.0 * calls + pushes));
+        self.record(Metric::GateStatements, others / (2.0 * calls + pushes));
         Ok(())
     }
 
@@ -191,10 +191,10 @@ impl Round<'_> {
         let resident = server.process.resident()?;
         if let Some(first) = self.figures.of(self.place, Metric::After).first() {
             let grown = resident - first;
-            self.note(Metric::Grown, grown);
+            self.record(Metric::Grown, grown);
         }
-        self.note(Metric::After, resident);
-        self.note(Metric::Peak, server.process.peak()?);
+        self.record(Metric::After, resident);
+        self.record(Metric::Peak, server.process.peak()?);
         Ok(())
     }
 }

@@ -30,9 +30,9 @@ pub(super) fn many(device: &mut Device) -> Outcome<Changes> {
     let ids: Vec<String> = (0..MANY).map(|_| dice.id()).collect();
     // Every tenth, the last of which change once more apart: ids have no order.
     let changed: Vec<String> = ids.iter().step_by(MANY / TENTH).cloned().collect();
-    let (most, rest) = changed.split_at(TENTH - HUNDREDTH);
+    let (max, rest) = changed.split_at(TENTH - HUNDREDTH);
     let tenth = push(device, &mut dice, (&ids, 1), None)?;
-    let hundredth = push(device, &mut dice, (most, 2), Some(&tenth))?;
+    let hundredth = push(device, &mut dice, (max, 2), Some(&tenth))?;
     let last = push(device, &mut dice, (rest, 3), Some(&hundredth))?;
     Ok(Changes { tenth, hundredth, last })
 }

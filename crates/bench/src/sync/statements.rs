@@ -90,7 +90,7 @@ fn counted(log: &str, database: &str) -> Counted {
             statement += line;
             continue;
         }
-        counted.note(&statement);
+        counted.record(&statement);
         line.strip_prefix(&prefix).unwrap_or_default().clone_into(&mut statement);
     }
     counted
@@ -98,7 +98,7 @@ fn counted(log: &str, database: &str) -> Counted {
 
 impl Counted {
     /// `execute NAME: …` or `statement: …`; anything else is none.
-    fn note(&mut self, line: &str) {
+    fn record(&mut self, line: &str) {
         let Some((how, sql)) = line.split_once(": ") else { return };
         let is_end = ["BEGIN", "COMMIT", "ROLLBACK"].iter().any(|it| sql.starts_with(it));
         if is_end || !(how == "statement" || how.starts_with("execute ")) {

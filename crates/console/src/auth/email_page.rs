@@ -65,21 +65,21 @@ impl EmailPage {
     /// Takes the form.
     pub(crate) async fn submit(
         &'static self,
-        reception: Data<AccountPages>,
+        account_pages: Data<AccountPages>,
         request: HttpRequest,
         body: Result<RawBody, ApiError>,
     ) -> HttpResponse {
-        self.answer(&reception, &request, body.map(RawBody::into_bytes)).await
+        self.answer(&account_pages, &request, body.map(RawBody::into_bytes)).await
     }
 
     async fn answer(
         &self,
-        reception: &AccountPages,
+        account_pages: &AccountPages,
         request: &HttpRequest,
         body: Result<Bytes, ApiError>,
     ) -> HttpResponse {
         let frame = PageRequest::from_request(request).frame;
-        let form: EmailForm = match parse_submission(reception, request, body, &frame) {
+        let form: EmailForm = match parse_submission(account_pages, request, body, &frame) {
             Ok(Submission::Form(form)) => form,
             Ok(Submission::SwitchLanguage(form)) => {
                 return self.view(frame, &form.email).answer(StatusCode::OK);
@@ -91,9 +91,9 @@ impl EmailPage {
             view.add_error("email", fault);
             return view.answer(StatusCode::BAD_REQUEST);
         }
-        let (desk, letter) = (Arc::clone(&reception.accounts), self.letter);
-        let mailed = async move { desk.mail(letter, form.email).await };
-        match reception.run_in_language(frame.language, mailed).await {
+        let (services, letter) = (Arc::clone(&account_pages.accounts), self.letter);
+        let mailed = async move { services.mail(letter, form.email).await };
+        match account_pages.run_in_language(frame.language, mailed).await {
             Ok(EmailRequestResult::Mailed) => done(&frame, self.page, MAILED),
             Ok(EmailRequestResult::NoMail) => {
                 let no_mail = self.texts(&frame).no_mail;

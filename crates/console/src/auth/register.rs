@@ -36,7 +36,7 @@ struct RegisterForm {
 }
 
 /// Shows the form.
-pub(crate) async fn show(reception: Data<AccountPages>, request: HttpRequest) -> HttpResponse {
+pub(crate) async fn show(account_pages: Data<AccountPages>, request: HttpRequest) -> HttpResponse {
     let (frame, query) = match PageRequest::from_request(&request).query() {
         Ok(visit) => visit,
         Err(page) => return *page,
@@ -48,7 +48,7 @@ pub(crate) async fn show(reception: Data<AccountPages>, request: HttpRequest) ->
         _ => {}
     }
     let form = RegisterForm { invitation: query.invitation, ..RegisterForm::default() };
-    let rules = reception.accounts.rules();
+    let rules = account_pages.accounts.rules();
     if rules.policy == RegistrationPolicy::Closed {
         let closed = frame.texts.register.closed;
         return Notice::new(frame, closed).answer(StatusCode::OK);
@@ -58,33 +58,33 @@ pub(crate) async fn show(reception: Data<AccountPages>, request: HttpRequest) ->
 
 /// Takes the form.
 pub(crate) async fn submit(
-    reception: Data<AccountPages>,
+    account_pages: Data<AccountPages>,
     request: HttpRequest,
     body: Result<RawBody, ApiError>,
 ) -> HttpResponse {
-    answer(&reception, &request, body.map(RawBody::into_bytes)).await
+    answer(&account_pages, &request, body.map(RawBody::into_bytes)).await
 }
 
 async fn answer(
-    reception: &AccountPages,
+    account_pages: &AccountPages,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
     let frame = PageRequest::from_request(request).frame;
-    let form: RegisterForm = match parse_submission(reception, request, body, &frame) {
+    let form: RegisterForm = match parse_submission(account_pages, request, body, &frame) {
         Ok(Submission::Form(form)) => form,
         Ok(Submission::SwitchLanguage(form)) => {
-            return view(frame, &reception.accounts.rules(), &form).answer(StatusCode::OK);
+            return view(frame, &account_pages.accounts.rules(), &form).answer(StatusCode::OK);
         }
         Err(page) => return *page,
     };
-    let desk = Arc::clone(&reception.accounts);
+    let services = Arc::clone(&account_pages.accounts);
     let applicant = form.applicant();
-    match reception
-        .run_in_language(frame.language, async move { desk.register(applicant).await })
+    match account_pages
+        .run_in_language(frame.language, async move { services.register(applicant).await })
         .await
     {
-        Ok(joined) => render(frame, &reception.accounts.rules(), &form, joined),
+        Ok(joined) => render(frame, &account_pages.accounts.rules(), &form, joined),
         Err(err) => refusal(frame, &err.error_response()),
     }
 }

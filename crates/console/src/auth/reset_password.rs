@@ -31,7 +31,7 @@ struct ResetForm {
 }
 
 /// Shows the form to whoever comes by a link.
-pub(crate) async fn show(reception: Data<AccountPages>, request: HttpRequest) -> HttpResponse {
+pub(crate) async fn show(account_pages: Data<AccountPages>, request: HttpRequest) -> HttpResponse {
     let (frame, query) = match PageRequest::from_request(&request).query() {
         Ok(visit) => visit,
         Err(page) => return *page,
@@ -43,49 +43,52 @@ pub(crate) async fn show(reception: Data<AccountPages>, request: HttpRequest) ->
     if query.email.is_empty() || query.token.is_empty() {
         return broken_link(frame);
     }
-    view(frame, &reception, &query.email, &query.token).answer(StatusCode::OK)
+    view(frame, &account_pages, &query.email, &query.token).answer(StatusCode::OK)
 }
 
 /// Takes the form.
 pub(crate) async fn submit(
-    reception: Data<AccountPages>,
+    account_pages: Data<AccountPages>,
     request: HttpRequest,
     FromDevice(device): FromDevice,
     body: Result<RawBody, ApiError>,
 ) -> HttpResponse {
-    answer(&reception, (&request, device), body.map(RawBody::into_bytes)).await
+    answer(&account_pages, (&request, device), body.map(RawBody::into_bytes)).await
 }
 
 async fn answer(
-    reception: &AccountPages,
+    account_pages: &AccountPages,
     (request, device): (&HttpRequest, SignInDevice),
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
     let frame = PageRequest::from_request(request).frame;
-    let form: ResetForm = match parse_submission(reception, request, body, &frame) {
+    let form: ResetForm = match parse_submission(account_pages, request, body, &frame) {
         Ok(Submission::Form(form)) => form,
         Ok(Submission::SwitchLanguage(form)) => {
-            let view = view(frame, reception, &form.email, form.token.expose());
+            let view = view(frame, account_pages, &form.email, form.token.expose());
             return view.answer(StatusCode::OK);
         }
         Err(page) => return *page,
     };
-    let desk = Arc::clone(&reception.accounts);
+    let services = Arc::clone(&account_pages.accounts);
     let new = NewPassword {
         email: form.email.clone(),
         token: form.token.clone(),
         password: form.password.clone(),
         device,
     };
-    match reception.run_in_language(frame.language, async move { desk.reset(new).await }).await {
-        Ok(reset) => render(frame, reception, &form, reset),
+    match account_pages
+        .run_in_language(frame.language, async move { services.reset(new).await })
+        .await
+    {
+        Ok(reset) => render(frame, account_pages, &form, reset),
         Err(err) => refusal(frame, &err.error_response()),
     }
 }
 
 fn render(
     frame: PageLayout,
-    reception: &AccountPages,
+    account_pages: &AccountPages,
     form: &ResetForm,
     reset: PasswordResetResult,
 ) -> HttpResponse {
@@ -96,8 +99,8 @@ fn render(
             .linking(FORGOT_PASSWORD.page, texts.reset.again)
             .answer(StatusCode::BAD_REQUEST),
         PasswordResetResult::Refused(violations) => {
-            let fewest = reception.accounts.rules().fewest_password_chars;
-            let mut view = view(frame, reception, &form.email, form.token.expose());
+            let fewest = account_pages.accounts.rules().fewest_password_chars;
+            let mut view = view(frame, account_pages, &form.email, form.token.expose());
             for fault in violations {
                 view.add_error("password", texts.fault(&fault, fewest));
             }
@@ -106,10 +109,10 @@ fn render(
     }
 }
 
-fn view(frame: PageLayout, reception: &AccountPages, email: &str, token: &str) -> FormView {
+fn view(frame: PageLayout, account_pages: &AccountPages, email: &str, token: &str) -> FormView {
     let texts = &frame.texts.reset;
     let hint = frame.texts.register.password_hint;
-    let hint = hint(reception.accounts.rules().fewest_password_chars);
+    let hint = hint(account_pages.accounts.rules().fewest_password_chars);
     FormView {
         title: texts.title,
         intro: texts.intro.to_owned(),

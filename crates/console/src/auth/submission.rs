@@ -30,14 +30,14 @@ struct Button {
 
 /// A form of ours that was filled in, or else a page that says what it is not.
 pub(super) fn parse_submission<T: DeserializeOwned>(
-    reception: &AccountPages,
+    account_pages: &AccountPages,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
     frame: &PageLayout,
 ) -> Result<Submission<T>, Box<HttpResponse>> {
     let refused = |status, said| Box::new(Notice::new(frame.clone(), said).answer(status));
     let refusals = &frame.texts.refusals;
-    if is_foreign(request, &reception.public_url) {
+    if is_foreign(request, &account_pages.public_url) {
         return Err(refused(StatusCode::FORBIDDEN, refusals.foreign_form));
     }
     if !is_form(request) {

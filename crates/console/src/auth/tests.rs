@@ -9,7 +9,7 @@ use actix_web::web::Data;
 use pia_kernel::Language;
 use pia_web::RouteTable;
 
-use crate::testing::{Accounts, RenderedPage, reception};
+use crate::testing::{Accounts, RenderedPage, account_pages};
 
 const PAGES: [&str; 6] = [
     "/auth/register.html?invitation=code",
@@ -24,7 +24,7 @@ const PAGES: [&str; 6] = [
 async fn render(accounts: &Arc<Accounts>, request: TestRequest) -> RenderedPage {
     let table = RouteTable::new(crate::routes());
     let app = App::new()
-        .app_data(Data::new(reception(Arc::clone(accounts))))
+        .app_data(Data::new(account_pages(Arc::clone(accounts))))
         .configure(|config| table.register(config));
     let answer = call_service(&init_service(app).await, request.to_request()).await;
     RenderedPage::from_response(answer.into_parts().1.map_into_boxed_body()).await

@@ -50,20 +50,20 @@ pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
 
 /// Takes the form.
 pub(crate) async fn submit(
-    reception: Data<AccountPages>,
+    account_pages: Data<AccountPages>,
     request: HttpRequest,
     body: Result<RawBody, ApiError>,
 ) -> HttpResponse {
-    answer(&reception, &request, body.map(RawBody::into_bytes)).await
+    answer(&account_pages, &request, body.map(RawBody::into_bytes)).await
 }
 
 async fn answer(
-    reception: &AccountPages,
+    account_pages: &AccountPages,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
     let frame = PageRequest::from_request(request).frame;
-    let form: VerifyForm = match parse_submission(reception, request, body, &frame) {
+    let form: VerifyForm = match parse_submission(account_pages, request, body, &frame) {
         Ok(Submission::Form(form)) => form,
         Ok(Submission::SwitchLanguage(form)) => {
             return view(frame, &form.user_id, form.token.expose()).answer(StatusCode::OK);
@@ -71,10 +71,10 @@ async fn answer(
         Err(page) => return *page,
     };
     let Some(user) = user(&form.user_id) else { return broken_link(frame) };
-    let desk = Arc::clone(&reception.accounts);
-    let verified = async move { desk.verify(user, form.token).await };
+    let services = Arc::clone(&account_pages.accounts);
+    let verified = async move { services.verify(user, form.token).await };
     let texts = &frame.texts.verify;
-    match reception.run_in_language(frame.language, verified).await {
+    match account_pages.run_in_language(frame.language, verified).await {
         Ok(VerificationResult::Now) => done(&frame, PAGE, CONFIRMED),
         Ok(VerificationResult::Invalid) => Notice::new(frame, texts.spent)
             .linking(RESEND_VERIFICATION.page, texts.again)

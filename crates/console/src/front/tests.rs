@@ -7,14 +7,14 @@ use pia_identity::RegistrationRules;
 use pia_kernel::Timestamp;
 
 use super::*;
-use crate::setup::testing::{Admins, desk};
-use crate::testing::{Accounts, RenderedPage, reception};
+use crate::setup::testing::{Admins, services};
+use crate::testing::{Accounts, RenderedPage, account_pages};
 
 async fn opened(standing: SetupState, rules: RegistrationRules, uri: &str) -> RenderedPage {
-    let (_, console) = desk(standing, Admins::There, None);
-    let reception = reception(Arc::new(Accounts { rules, ..Accounts::default() }));
+    let (_, console) = services(standing, Admins::There, None);
+    let account_pages = account_pages(Arc::new(Accounts { rules, ..Accounts::default() }));
     let request = TestRequest::get().uri(uri).insert_header(("accept", "text/html"));
-    let page = show(Data::new(console), Data::new(reception), request.to_http_request());
+    let page = show(Data::new(console), Data::new(account_pages), request.to_http_request());
     RenderedPage::from_response(page.await.unwrap()).await
 }
 
@@ -52,11 +52,11 @@ async fn only_what_works_is_offered() {
 
 #[actix_web::test]
 async fn programs_are_told_that_there_is_nothing() {
-    let (_, console) = desk(SetupState::Done, Admins::There, None);
-    let reception = Data::new(reception(Arc::default()));
+    let (_, console) = services(SetupState::Done, Admins::There, None);
+    let account_pages = Data::new(account_pages(Arc::default()));
 
     let request = TestRequest::get().uri("/").to_http_request();
-    let refused = show(Data::new(console), reception, request).await.unwrap_err();
+    let refused = show(Data::new(console), account_pages, request).await.unwrap_err();
 
     assert_eq!(actix_web::ResponseError::status_code(&refused), 404);
 }

@@ -36,20 +36,20 @@ impl LicenceService for SetupServices {
     }
 }
 
-pub(crate) fn desk(
+pub(crate) fn services(
     standing: SetupState,
     admins: Admins,
     answer: Option<LicenceUpload>,
 ) -> (Arc<SetupServices>, SetupPages) {
-    let desk =
+    let services =
         Arc::new(SetupServices { standing, answer: Mutex::new(answer), asked: Mutex::default() });
     let first_admin = first_admin(admins);
     let console = SetupPages {
-        licences: Arc::clone(&desk) as Arc<_>,
+        licences: Arc::clone(&services) as Arc<_>,
         first_admin,
         runner: Runner::on_current_runtime(),
     };
-    (desk, console)
+    (services, console)
 }
 
 /// Progress of creating the first administrator.

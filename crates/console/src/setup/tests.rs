@@ -7,7 +7,7 @@ use pia_kernel::{Language, Timestamp, Unavailable};
 use pia_policy::{Edition, InstallError, LicenceError, SetupState, SigningKey, Terms};
 use serde_json::{Value, json};
 
-use super::testing::{Admins, LicenceUpload, desk};
+use super::testing::{Admins, LicenceUpload, services};
 use super::*;
 use crate::testing::RenderedPage;
 
@@ -15,7 +15,7 @@ const END: Timestamp = Timestamp::UNIX_EPOCH;
 
 /// A licensed server's console.
 fn licensed(admins: Admins) -> SetupPages {
-    desk(SetupState::Done, admins, None).1
+    services(SetupState::Done, admins, None).1
 }
 
 /// Sends the form of the second step.
@@ -55,17 +55,17 @@ async fn opened(console: SetupPages, uri: &str) -> RenderedPage {
 }
 
 async fn render(standing: SetupState) -> RenderedPage {
-    opened(desk(standing, Admins::There, None).1, "/admin/setup").await
+    opened(services(standing, Admins::There, None).1, "/admin/setup").await
 }
 
 async fn submitted(answer: LicenceUpload) -> RenderedPage {
-    let (_, console) = desk(SetupState::NoLicence, Admins::There, Some(answer));
+    let (_, console) = services(SetupState::NoLicence, Admins::There, Some(answer));
     let form = "token=the-token&license=%3Cscript%3E%0D%0Atext";
     sent(&console, form.as_bytes()).await
 }
 
 async fn uploaded(answer: LicenceUpload) -> (u16, Value) {
-    let (_, console) = desk(SetupState::NoLicence, Admins::There, Some(answer));
+    let (_, console) = services(SetupState::NoLicence, Admins::There, Some(answer));
     match answer_upload(&console, "the-token", b"text").await {
         Ok(told) => (200, serde_json::to_value(&told.0).unwrap()),
         Err(err) => {
@@ -146,11 +146,11 @@ async fn the_style_is_served_as_one() {
 
 #[actix_web::test]
 async fn what_the_form_holds_reaches_the_desk() {
-    let (desk, console) = desk(SetupState::NoLicence, Admins::There, Some(Ok(licence())));
+    let (services, console) = services(SetupState::NoLicence, Admins::There, Some(Ok(licence())));
 
     sent(&console, b"token=a%2Bb&license=one%0D%0Atwo").await;
 
-    let asked = desk.asked.lock().unwrap();
+    let asked = services.asked.lock().unwrap();
     assert_eq!(*asked, [("a+b".to_owned(), "one\r\ntwo".to_owned())]);
 }
 
@@ -183,17 +183,17 @@ async fn a_refusal_is_shown_with_what_was_sent_but_for_the_token() {
 #[actix_web::test]
 async fn a_form_without_its_fields_is_asked_of_the_desk_all_the_same() {
     let refused = Some(Err(InstallError::WrongToken));
-    let (desk, console) = desk(SetupState::NoLicence, Admins::There, refused);
+    let (services, console) = services(SetupState::NoLicence, Admins::There, refused);
 
     let page = sent(&console, b"").await;
 
     assert_eq!(page.status, 403);
-    assert_eq!(*desk.asked.lock().unwrap(), [(String::new(), String::new())]);
+    assert_eq!(*services.asked.lock().unwrap(), [(String::new(), String::new())]);
 }
 
 #[actix_web::test]
 async fn a_form_that_makes_no_sense_is_refused() {
-    let (_, console) = desk(SetupState::NoLicence, Admins::There, None);
+    let (_, console) = services(SetupState::NoLicence, Admins::There, None);
 
     for form in [&b"token=a&token=b"[..], b"license=1&license=2"] {
         assert_eq!(sent(&console, form).await.status, 400);
@@ -284,7 +284,7 @@ async fn each_step_and_its_refusals_are_told_in_german() {
     let uri = "/admin/setup?lang=de";
     let german = || PageLayout::new(None, Some(Language::De)).with_base("setup/");
     let refused = Some(Err(InstallError::Refused(LicenceError::Forged)));
-    let (_, console) = desk(SetupState::NoLicence, Admins::There, refused);
+    let (_, console) = services(SetupState::NoLicence, Admins::There, refused);
 
     let first = opened(console.clone(), uri).await;
     let forged = answer_form(&console, german(), b"license=x").await.unwrap();
@@ -314,11 +314,11 @@ async fn a_refusal_has_the_focus_and_leads_to_its_field() {
 
 #[actix_web::test]
 async fn what_was_typed_survives_another_language_but_for_the_token() {
-    let (desk, console) = desk(SetupState::NoLicence, Admins::There, None);
+    let (services, console) = services(SetupState::NoLicence, Admins::There, None);
 
     let page = sent(&console, b"token=the-token&license=typed&switch=language").await;
 
-    assert_eq!((page.status, desk.asked.lock().unwrap().len()), (200, 0));
+    assert_eq!((page.status, services.asked.lock().unwrap().len()), (200, 0));
     assert!(page.has("typed</textarea>") && !page.has("the-token"), "{}", page.text);
 }
 
@@ -347,7 +347,7 @@ async fn a_refusal_of_an_administrator_is_shown_with_the_address_alone() {
 #[actix_web::test]
 async fn without_a_licence_in_force_no_administrator_is_made() {
     for standing in [SetupState::NoLicence, SetupState::Ended(END)] {
-        let (_, console) = desk(standing, Admins::Made(FirstAdminOutcome::Stored), None);
+        let (_, console) = services(standing, Admins::Made(FirstAdminOutcome::Stored), None);
 
         let page = appointed(console, "right", "a+perfectly+fine+passphrase").await;
 

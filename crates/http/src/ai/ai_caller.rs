@@ -18,7 +18,7 @@ pub(super) fn ai_caller(caller: &Caller, request: &HttpRequest) -> AiCaller {
         user: caller.0.user,
         group: caller.0.group,
         key: api_key_budget(caller.0.scope),
-        mode: first_header(request, MODE_HEADERS).and_then(Mode::named),
+        mode: first_header(request, MODE_HEADERS).and_then(Mode::from_name),
         surface: if speaks_openai(request.path()) { Surface::OpenAi } else { Surface::Desktop },
         persona: first_header(request, PERSONA_HEADERS)
             .and_then(|it| Uuid::try_parse(it.trim()).ok()),

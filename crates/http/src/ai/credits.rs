@@ -1,7 +1,7 @@
 //! `GET /api/ai/credits`: what one may spend, and has spent.
 
 use actix_web::web::{Data, Json};
-use pia_assistant::{CreditView, Gauge, Stock, WeekGauge};
+use pia_assistant::{CreditStock, CreditView, Gauge, WeekGauge};
 use pia_kernel::Timestamp;
 use pia_web::Caller;
 use serde::Serialize;
@@ -108,10 +108,10 @@ impl From<CreditView> for CreditsResponse {
             weekly: view.group_weekly.map(Into::into),
         });
         let pool = view.pool.map(|(stock, resets_at)| {
-            let Stock { total, used, remaining } = stock;
+            let CreditStock { total, used, remaining } = stock;
             PoolItem { total, used, remaining, resets_at }
         });
-        let top_up = view.top_up.map(|Stock { total, used, remaining }| TopUpItem {
+        let top_up = view.top_up.map(|CreditStock { total, used, remaining }| TopUpItem {
             granted: total,
             consumed: used,
             remaining,

@@ -3,7 +3,7 @@
 use actix_web::http::header::ACCEPT;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use pia_assistant::{OptimizeRequest, Optimized};
+use pia_assistant::{OptimizeRequest, OptimizedText};
 use pia_web::{Body, Caller};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -85,9 +85,9 @@ impl From<OptimizeBody> for OptimizeRequest {
     }
 }
 
-impl From<Optimized> for OptimizeResponse {
-    fn from(optimized: Optimized) -> Self {
-        let Optimized { text, usage } = optimized;
+impl From<OptimizedText> for OptimizeResponse {
+    fn from(optimized: OptimizedText) -> Self {
+        let OptimizedText { text, usage } = optimized;
         Self {
             result: text.clone(),
             optimized_text: text,

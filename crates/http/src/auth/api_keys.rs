@@ -89,8 +89,8 @@ pub(crate) async fn create_api_key(
         request;
     let proof = fresh_proof(password, code, recovery_code)?;
     let options = ApiKeyOptions { name, scopes, expires_at, weekly_credits };
-    let (keys, claim) = (api.identity.api_keys.clone(), caller.session_ref()?);
-    let create = async move { keys.create(claim, options, proof).await };
+    let (keys, session_ref) = (api.identity.api_keys.clone(), caller.session_ref()?);
+    let create = async move { keys.create(session_ref, options, proof).await };
     Ok(Json(api.runner.run(create).await?.into()))
 }
 
@@ -99,8 +99,8 @@ pub(crate) async fn revoke_api_key(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (keys, claim) = (api.identity.api_keys.clone(), caller.session_ref()?);
-    let revoke = async move { keys.revoke(claim, ApiKeyId(id)).await };
+    let (keys, session_ref) = (api.identity.api_keys.clone(), caller.session_ref()?);
+    let revoke = async move { keys.revoke(session_ref, ApiKeyId(id)).await };
     api.runner.run(revoke).await?;
     Ok(Json(Done::success()))
 }

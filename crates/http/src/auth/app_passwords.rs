@@ -74,8 +74,8 @@ pub(crate) async fn create_app_password(
 ) -> Result<Json<CreatedAppPasswordResponse>, ApiError> {
     let AppPasswordRequest { name, password, code, recovery_code } = request;
     let proof = fresh_proof(password, code, recovery_code)?;
-    let (passwords, claim) = (api.identity.app_passwords.clone(), caller.session_ref()?);
-    let create = async move { passwords.create(claim, name.as_deref(), proof).await };
+    let (passwords, session_ref) = (api.identity.app_passwords.clone(), caller.session_ref()?);
+    let create = async move { passwords.create(session_ref, name.as_deref(), proof).await };
     Ok(Json(api.runner.run(create).await?.into()))
 }
 
@@ -85,8 +85,8 @@ pub(crate) async fn revoke_app_password(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (passwords, claim) = (api.identity.app_passwords.clone(), caller.session_ref()?);
-    let revoke = async move { passwords.revoke(claim, AppPasswordId(id)).await };
+    let (passwords, session_ref) = (api.identity.app_passwords.clone(), caller.session_ref()?);
+    let revoke = async move { passwords.revoke(session_ref, AppPasswordId(id)).await };
     api.runner.run(revoke).await?;
     Ok(Json(Done::success()))
 }

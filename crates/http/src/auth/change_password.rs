@@ -42,9 +42,9 @@ pub(crate) async fn change_password(
     let (Some(current), Some(new)) = (request.current_password, request.new_password) else {
         return Err(ApiError::invalid(absent));
     };
-    let (passwords, claim) = (api.identity.passwords.clone(), caller.session_ref()?);
+    let (passwords, session_ref) = (api.identity.passwords.clone(), caller.session_ref()?);
     let revoke = request.revoke_app_access;
-    let change = async move { passwords.change(claim, current, new, revoke).await };
+    let change = async move { passwords.change(session_ref, current, new, revoke).await };
     let AppAccess { app_passwords, api_keys } = api.runner.run(change).await?;
     Ok(Json(ChangedPassword { success: true, app_passwords, api_keys }))
 }

@@ -33,7 +33,7 @@ impl From<AssistantError> for HttpError {
             AssistantError::UpstreamBusy { retry_after } => {
                 told(StatusCode::BAD_GATEWAY, "upstream_busy").retry_after(retry_after)
             }
-            AssistantError::Crowded { retry_after } => {
+            AssistantError::UpstreamLimitReached { retry_after } => {
                 told(StatusCode::SERVICE_UNAVAILABLE, "ai_crowded").retry_after(retry_after)
             }
             AssistantError::UpstreamRefused | AssistantError::UpstreamFailed => {
@@ -129,7 +129,7 @@ mod tests {
             AssistantError::ContextTooLong,
             AssistantError::OverBudget(over_budget),
             AssistantError::UpstreamBusy { retry_after },
-            AssistantError::Crowded { retry_after },
+            AssistantError::UpstreamLimitReached { retry_after },
             AssistantError::UpstreamFailed,
             AssistantError::UpstreamTimeout,
             AssistantError::Unavailable,

@@ -14,14 +14,18 @@ use crate::sessions::caller_cache::CallerCache;
 #[derive(Clone)]
 pub struct ApiKeyAdmin {
     store: Arc<dyn ApiKeyStore>,
-    standings: CallerCache,
+    caller_cache: CallerCache,
     clock: Arc<dyn Clock>,
 }
 
 impl ApiKeyAdmin {
-    /// Keys in the given store; `standings` is told of those that end.
-    pub fn new(store: Arc<dyn ApiKeyStore>, standings: CallerCache, clock: Arc<dyn Clock>) -> Self {
-        Self { store, standings, clock }
+    /// Keys in the given store; `caller_cache` is told of those that end.
+    pub fn new(
+        store: Arc<dyn ApiKeyStore>,
+        caller_cache: CallerCache,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, caller_cache, clock }
     }
 
     /// A user's keys, in the order they were made.
@@ -32,15 +36,15 @@ impl ApiKeyAdmin {
     /// Takes a key away, whoever it is of. Its owner gets a letter.
     pub async fn revoke(&self, key: ApiKeyId) -> Result<(), RemoveApiKeyError> {
         let owner = self.store.owner(key).await?.ok_or(RemoveApiKeyError::Unknown)?;
-        let claim = ApiKeyRef { user: owner, key };
-        let found = self.store.remove(claim, self.clock.now(), taken_away).await?;
-        self.standings.forget_user(owner);
+        let session_ref = ApiKeyRef { user: owner, key };
+        let found = self.store.remove(session_ref, self.clock.now(), taken_away).await?;
+        self.caller_cache.forget_user(owner);
         if found { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
     }
 }
 
-fn taken_away(claim: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
-    ended(claim, at, name, |user| (None, Some(user)))
+fn taken_away(session_ref: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
+    ended(session_ref, at, name, |user| (None, Some(user)))
 }
 
 #[cfg(test)]
@@ -60,33 +64,33 @@ mod tests {
             .expect_key_standing()
             .returning(|it, _| Ok(Some(CallerState::new(it.user, SessionId(it.key.0)))));
         let clock = Arc::new(FixedClock(NOW));
-        let standings = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
-        (ApiKeyAdmin::new(Arc::new(store), standings.clone(), clock), standings)
+        let caller_cache = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
+        (ApiKeyAdmin::new(Arc::new(store), caller_cache.clone(), clock), caller_cache)
     }
 
     #[tokio::test]
     async fn a_key_that_is_taken_away_names_its_owner_and_opens_nothing_at_once() {
-        let claim = ApiKeyRef { user: UserId::generate(), key: ApiKeyId::generate() };
+        let session_ref = ApiKeyRef { user: UserId::generate(), key: ApiKeyId::generate() };
         let mut store = MockApiKeyStore::new();
-        store.expect_owner().returning(move |_| Ok(Some(claim.user)));
+        store.expect_owner().returning(move |_| Ok(Some(session_ref.user)));
         store
             .expect_remove()
             .withf(move |it, at, effects| {
                 let effects = effects(*it, *at, "a script");
                 let [entry] = effects.audit.as_slice() else { return false };
-                *it == claim
-                    && (entry.actor, entry.subject) == (None, Some(claim.user))
+                *it == session_ref
+                    && (entry.actor, entry.subject) == (None, Some(session_ref.user))
                     && entry.action == "ApiKey.Revoked"
                     && effects.mail.len() == 1
             })
             .returning(|_, _, _| Ok(true));
-        let (keys, standings) = over(store);
-        standings.fresh(claim).await.unwrap();
-        assert!(standings.cached(claim).is_some());
+        let (keys, caller_cache) = over(store);
+        caller_cache.fresh(session_ref).await.unwrap();
+        assert!(caller_cache.cached(session_ref).is_some());
 
-        keys.revoke(claim.key).await.unwrap();
+        keys.revoke(session_ref.key).await.unwrap();
 
-        assert!(standings.cached(claim).is_none());
+        assert!(caller_cache.cached(session_ref).is_none());
     }
 
     #[tokio::test]

@@ -28,13 +28,13 @@ pub struct ApiKeyAuthenticator {
 
 struct Inner {
     store: Arc<dyn ApiKeyStore>,
-    standings: CallerCache,
+    caller_cache: CallerCache,
     clock: Arc<dyn Clock>,
-    seen: Mutex<Seen>,
+    seen: Mutex<CachedUse>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct CachedUse {
     claims: HashMap<ApiKeyHash, ApiKeyRef>,
     /// Time at which it was last written down that a key is used.
     noted: HashMap<ApiKeyId, Timestamp>,
@@ -42,8 +42,12 @@ struct Seen {
 
 impl ApiKeyAuthenticator {
     /// Whoever calls with a key of this store.
-    pub fn new(store: Arc<dyn ApiKeyStore>, standings: CallerCache, clock: Arc<dyn Clock>) -> Self {
-        Self { inner: Arc::new(Inner { store, standings, clock, seen: Mutex::default() }) }
+    pub fn new(
+        store: Arc<dyn ApiKeyStore>,
+        caller_cache: CallerCache,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { inner: Arc::new(Inner { store, caller_cache, clock, seen: Mutex::default() }) }
     }
 
     /// Returns the hash of a presented key; nothing if it is none.
@@ -59,31 +63,31 @@ impl ApiKeyAuthenticator {
     /// Returns the owner of the key; nothing if there is no such key.
     pub async fn find(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, Unavailable> {
         let found = self.inner.store.find(hash).await?;
-        if let Some(claim) = found {
+        if let Some(session_ref) = found {
             let mut seen = self.lock_cache();
             if seen.claims.len() >= MAX_CACHED_KEYS {
                 seen.claims.clear();
             }
-            seen.claims.insert(hash, claim);
+            seen.claims.insert(hash, session_ref);
         }
         Ok(found)
     }
 
     /// Returns the cached state of a caller, if it is recent enough to let them
     /// pass.
-    pub fn cached(&self, claim: ApiKeyRef) -> Option<CallerState> {
-        self.inner.standings.cached(claim)
+    pub fn cached(&self, session_ref: ApiKeyRef) -> Option<CallerState> {
+        self.inner.caller_cache.cached(session_ref)
     }
 
     /// Loads the current state of a caller; nothing if their account or the key
     /// is gone. Records now and then that the key is used.
-    pub async fn fresh(&self, claim: ApiKeyRef) -> Result<Option<CallerState>, Unavailable> {
-        let standing = self.inner.standings.fresh(claim).await?;
+    pub async fn fresh(&self, session_ref: ApiKeyRef) -> Result<Option<CallerState>, Unavailable> {
+        let standing = self.inner.caller_cache.fresh(session_ref).await?;
         if standing.is_none() {
-            self.lock_cache().claims.retain(|_, it| *it != claim);
-        } else if let Some(at) = self.to_be_noted(claim.key) {
+            self.lock_cache().claims.retain(|_, it| *it != session_ref);
+        } else if let Some(at) = self.to_be_noted(session_ref.key) {
             // Nobody is refused for what is only told to the key's owner.
-            if let Err(err) = self.inner.store.used(claim.key, at, at - NOTED).await {
+            if let Err(err) = self.inner.store.used(session_ref.key, at, at - NOTED).await {
                 tracing::warn!(error = %err, "it was not written down that a key is used");
             }
         }
@@ -107,7 +111,7 @@ impl ApiKeyAuthenticator {
 
     /// Nothing panics while it holds the lock, so what a poisoned one guards is
     /// whole.
-    fn lock_cache(&self) -> MutexGuard<'_, Seen> {
+    fn lock_cache(&self) -> MutexGuard<'_, CachedUse> {
         self.inner.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -122,7 +126,7 @@ mod tests {
 
     const HASH: ApiKeyHash = ApiKeyHash([7; 32]);
 
-    fn claim() -> ApiKeyRef {
+    fn session_ref() -> ApiKeyRef {
         ApiKeyRef { user: UserId::generate(), key: ApiKeyId::generate() }
     }
 
@@ -131,9 +135,12 @@ mod tests {
         accounts: MockAccountStore,
     ) -> (ApiKeyAuthenticator, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let standings = CallerCache::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
-        let callers =
-            ApiKeyAuthenticator::new(Arc::new(store), standings, Arc::<ManualClock>::clone(&clock));
+        let caller_cache = CallerCache::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
+        let callers = ApiKeyAuthenticator::new(
+            Arc::new(store),
+            caller_cache,
+            Arc::<ManualClock>::clone(&clock),
+        );
         (callers, clock)
     }
 
@@ -147,14 +154,14 @@ mod tests {
 
     #[tokio::test]
     async fn whose_a_key_is_is_looked_up_once() {
-        let claim = claim();
+        let session_ref = session_ref();
         let mut store = MockApiKeyStore::new();
-        store.expect_find().once().returning(move |_| Ok(Some(claim)));
+        store.expect_find().once().returning(move |_| Ok(Some(session_ref)));
         let (callers, _) = callers(store, all_good());
 
         assert_eq!(callers.cached_owner(HASH), None);
-        assert_eq!(callers.find(HASH).await.unwrap(), Some(claim));
-        assert_eq!(callers.cached_owner(HASH), Some(claim));
+        assert_eq!(callers.find(HASH).await.unwrap(), Some(session_ref));
+        assert_eq!(callers.cached_owner(HASH), Some(session_ref));
     }
 
     #[tokio::test]
@@ -171,18 +178,18 @@ mod tests {
 
     #[tokio::test]
     async fn that_it_is_used_is_written_down_once_a_minute() {
-        let claim = claim();
+        let session_ref = session_ref();
         let mut store = MockApiKeyStore::new();
         store
             .expect_used()
-            .withf(move |key, at, not_since| *key == claim.key && *not_since == *at - NOTED)
+            .withf(move |key, at, not_since| *key == session_ref.key && *not_since == *at - NOTED)
             .times(2)
             .returning(|_, _, _| Ok(()));
         let (callers, clock) = callers(store, all_good());
 
         for pause in [0, 30, 29, 1] {
             clock.advance(Duration::from_secs(pause));
-            assert!(callers.fresh(claim).await.unwrap().is_some());
+            assert!(callers.fresh(session_ref).await.unwrap().is_some());
         }
     }
 
@@ -192,35 +199,35 @@ mod tests {
         store.expect_used().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
         let (callers, _) = callers(store, all_good());
 
-        assert!(callers.fresh(claim()).await.unwrap().is_some());
+        assert!(callers.fresh(session_ref()).await.unwrap().is_some());
     }
 
     #[tokio::test]
     async fn a_key_that_opens_nothing_is_neither_noted_nor_remembered() {
-        let claim = claim();
+        let session_ref = session_ref();
         let mut store = MockApiKeyStore::new();
-        store.expect_find().returning(move |_| Ok(Some(claim)));
+        store.expect_find().returning(move |_| Ok(Some(session_ref)));
         let mut accounts = MockAccountStore::new();
         accounts.expect_key_standing().returning(|_, _| Ok(None));
         let (callers, _) = callers(store, accounts);
         callers.find(HASH).await.unwrap();
 
-        assert!(callers.fresh(claim).await.unwrap().is_none());
-        assert_eq!((callers.cached_owner(HASH), callers.cached(claim)), (None, None));
+        assert!(callers.fresh(session_ref).await.unwrap().is_none());
+        assert_eq!((callers.cached_owner(HASH), callers.cached(session_ref)), (None, None));
     }
 
     #[tokio::test]
     async fn how_a_caller_stands_is_remembered_for_five_seconds() {
-        let claim = claim();
+        let session_ref = session_ref();
         let mut store = MockApiKeyStore::new();
         store.expect_used().returning(|_, _, _| Ok(()));
         let (callers, clock) = callers(store, all_good());
-        callers.fresh(claim).await.unwrap();
+        callers.fresh(session_ref).await.unwrap();
 
         clock.advance(Duration::from_secs(5));
-        let young = callers.cached(claim).is_some();
+        let young = callers.cached(session_ref).is_some();
         clock.advance(Duration::from_secs(1));
 
-        assert!(young && callers.cached(claim).is_none());
+        assert!(young && callers.cached(session_ref).is_none());
     }
 }

@@ -17,8 +17,8 @@ struct World {
     factors: Arc<Factors>,
     kept: Arc<Mutex<Vec<NewApiKey>>>,
     keys: ApiKeys,
-    standings: CallerCache,
-    claim: SessionRef,
+    caller_cache: CallerCache,
+    session_ref: SessionRef,
 }
 
 /// Somebody who may have so many keys.
@@ -27,8 +27,8 @@ fn world_of(room: usize) -> World {
     let kept: Arc<Mutex<Vec<NewApiKey>>> = Arc::default();
     let mut store = MockApiKeyStore::new();
     let (rows, books) = (Arc::clone(&kept), Arc::clone(&factors));
-    store.expect_add().returning(move |new, most, _, effects| {
-        assert_eq!(most, 20);
+    store.expect_add().returning(move |new, max, _, effects| {
+        assert_eq!(max, 20);
         let mut rows = rows.lock().unwrap();
         if rows.len() >= room {
             return Ok(StoreAppPassword::Full);
@@ -38,12 +38,13 @@ fn world_of(room: usize) -> World {
         Ok(StoreAppPassword::Done)
     });
     let (rows, books) = (Arc::clone(&kept), Arc::clone(&factors));
-    store.expect_remove().returning(move |claim, at, effects| {
+    store.expect_remove().returning(move |session_ref, at, effects| {
         let mut rows = rows.lock().unwrap();
-        let is_it = |it: &NewApiKey| (it.by.user, it.entry.id) == (claim.user, claim.key);
+        let is_it =
+            |it: &NewApiKey| (it.by.user, it.entry.id) == (session_ref.user, session_ref.key);
         let Some(place) = rows.iter().position(is_it) else { return Ok(false) };
         let gone = rows.remove(place).entry;
-        books.state.lock().unwrap().write(effects(claim, at, &gone.name));
+        books.state.lock().unwrap().write(effects(session_ref, at, &gone.name));
         Ok(true)
     });
     let clock = Arc::new(FixedClock(NOW));
@@ -51,10 +52,10 @@ fn world_of(room: usize) -> World {
     accounts
         .expect_key_standing()
         .returning(|it, _| Ok(Some(CallerState::new(it.user, SessionId(it.key.0)))));
-    let standings = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
-    let keys = ApiKeys::new(Arc::new(store), factors.proofs(clock), standings.clone());
-    let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
-    World { factors, kept, keys, standings, claim }
+    let caller_cache = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
+    let keys = ApiKeys::new(Arc::new(store), factors.proofs(clock), caller_cache.clone());
+    let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
+    World { factors, kept, keys, caller_cache, session_ref }
 }
 
 fn world() -> World {
@@ -71,7 +72,7 @@ fn named(name: &str) -> ApiKeyOptions {
 
 impl World {
     async fn create(&self, wish: ApiKeyOptions) -> Result<CreatedApiKey, CreateApiKeyError> {
-        self.keys.create(self.claim, wish, Some(proof(PASSWORD))).await
+        self.keys.create(self.session_ref, wish, Some(proof(PASSWORD))).await
     }
 }
 
@@ -101,8 +102,8 @@ async fn a_key_is_made_for_the_owner_who_is_told_of_it() {
 async fn without_a_proof_or_with_a_wrong_one_no_key_is_made() {
     let world = world();
 
-    let silent = world.keys.create(world.claim, named("a"), None).await;
-    let wrong = world.keys.create(world.claim, named("a"), Some(proof("a guess"))).await;
+    let silent = world.keys.create(world.session_ref, named("a"), None).await;
+    let wrong = world.keys.create(world.session_ref, named("a"), Some(proof("a guess"))).await;
 
     assert!(matches!(silent, Err(CreateApiKeyError::Owner(OwnerError::Missing))));
     assert!(matches!(wrong, Err(CreateApiKeyError::Owner(OwnerError::Wrong))));
@@ -173,15 +174,15 @@ async fn who_has_as_many_keys_as_may_be_is_told_how_many() {
 async fn a_key_that_is_taken_away_opens_nothing_at_once() {
     let world = world();
     let key = world.create(named("a")).await.unwrap().entry.id;
-    let claim = ApiKeyRef { user: world.claim.user, key };
-    world.standings.fresh(claim).await.unwrap();
-    assert!(world.standings.cached(claim).is_some());
+    let session_ref = ApiKeyRef { user: world.session_ref.user, key };
+    world.caller_cache.fresh(session_ref).await.unwrap();
+    assert!(world.caller_cache.cached(session_ref).is_some());
 
-    world.keys.revoke(world.claim, key).await.unwrap();
-    let again = world.keys.revoke(world.claim, key).await;
+    world.keys.revoke(world.session_ref, key).await.unwrap();
+    let again = world.keys.revoke(world.session_ref, key).await;
 
     assert!(matches!(again, Err(RemoveApiKeyError::Unknown)));
-    assert_eq!(world.standings.cached(claim), None);
+    assert_eq!(world.caller_cache.cached(session_ref), None);
     assert_eq!(world.factors.audited(), ["ApiKey.Created", "ApiKey.Revoked"]);
     assert_eq!(world.factors.letters(), ["api-key-added", "api-key-removed"]);
 }

@@ -29,17 +29,17 @@ impl AppPasswordStore for Memory {
     async fn add(
         &self,
         new: NewAppPassword,
-        most: usize,
-        evidence: VerifiedProof,
+        max: usize,
+        verified: VerifiedProof,
         effects: SideEffects,
     ) -> Result<StoreAppPassword, Unavailable> {
         let mut kept = self.kept.lock().unwrap();
-        if kept.len() >= most {
+        if kept.len() >= max {
             return Ok(StoreAppPassword::Full);
         }
         let mut state = self.factors.state.lock().unwrap();
-        let spent = matches!(evidence, VerifiedProof::Password | VerifiedProof::SignIn);
-        if !spent && !state.spend(evidence) {
+        let spent = matches!(verified, VerifiedProof::Password | VerifiedProof::SignIn);
+        if !spent && !state.spend(verified) {
             return Ok(StoreAppPassword::Stale);
         }
         kept.push(new);
@@ -87,8 +87,8 @@ struct World {
     factors: Arc<Factors>,
     memory: Arc<Memory>,
     passwords: AppPasswords,
-    standings: CallerCache,
-    claim: SessionRef,
+    caller_cache: CallerCache,
+    session_ref: SessionRef,
 }
 
 fn world() -> World {
@@ -99,11 +99,14 @@ fn world() -> World {
     accounts
         .expect_standing()
         .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
-    let standings = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
-    let passwords =
-        AppPasswords::new(Arc::<Memory>::clone(&memory), factors.proofs(clock), standings.clone());
-    let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
-    World { factors, memory, passwords, standings, claim }
+    let caller_cache = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
+    let passwords = AppPasswords::new(
+        Arc::<Memory>::clone(&memory),
+        factors.proofs(clock),
+        caller_cache.clone(),
+    );
+    let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
+    World { factors, memory, passwords, caller_cache, session_ref }
 }
 
 fn by_password(text: &str) -> ReauthProof {
@@ -120,12 +123,13 @@ impl World {
         proof: impl Into<Option<ReauthProof>>,
     ) -> Result<CreatedAppPassword, CreateAppPasswordError> {
         let proof = proof.into();
-        self.passwords.create(self.claim, Some(" Desktop "), proof).await
+        self.passwords.create(self.session_ref, Some(" Desktop "), proof).await
     }
 
     /// With a factor that is on, and one recovery code.
     fn with_factor(self) -> Self {
-        let code = factors::recovery_codes::hash(self.claim.user, &Secret::new(CODE.to_owned()));
+        let code =
+            factors::recovery_codes::hash(self.session_ref.user, &Secret::new(CODE.to_owned()));
         let mut state = self.factors.state.lock().unwrap();
         state.factor = Some(Factor { sealed: Vec::new(), state: FactorState::On });
         state.codes = code.into_iter().collect::<Vec<RecoveryHash>>();
@@ -140,7 +144,7 @@ async fn an_app_password_is_made_for_the_owner_who_is_told_of_it() {
 
     let made = world.create(by_password(PASSWORD)).await.unwrap();
 
-    let listed = world.passwords.list(world.claim.user).await.unwrap();
+    let listed = world.passwords.list(world.session_ref.user).await.unwrap();
     assert_eq!(listed, std::slice::from_ref(&made.entry));
     assert_eq!(made.entry.name, "Desktop");
     let hash = codes::hash(&made.password);
@@ -236,7 +240,8 @@ async fn a_name_is_one_short_line() {
     ] {
         let world = world();
 
-        let refused = world.passwords.create(world.claim, name, Some(by_password(PASSWORD))).await;
+        let refused =
+            world.passwords.create(world.session_ref, name, Some(by_password(PASSWORD))).await;
 
         let Err(CreateAppPasswordError::Invalid(faults)) = refused else { panic!("{name:?}") };
         assert_eq!(
@@ -251,13 +256,13 @@ async fn a_name_is_one_short_line() {
 async fn what_is_taken_away_is_gone_and_the_gates_look_anew() {
     let world = world();
     let id = world.create(by_password(PASSWORD)).await.unwrap().entry.id;
-    world.standings.fresh(world.claim).await.unwrap();
+    world.caller_cache.fresh(world.session_ref).await.unwrap();
 
-    world.passwords.revoke(world.claim, id).await.unwrap();
-    let again = world.passwords.revoke(world.claim, id).await;
+    world.passwords.revoke(world.session_ref, id).await.unwrap();
+    let again = world.passwords.revoke(world.session_ref, id).await;
 
     assert!(matches!(again, Err(RemoveAppPasswordError::Unknown)));
-    assert_eq!(world.standings.cached(world.claim), None);
+    assert_eq!(world.caller_cache.cached(world.session_ref), None);
     assert_eq!(world.factors.audited(), ["app_password.added", "app_password.removed"]);
     assert_eq!(world.factors.letters(), ["app-password-added", "app-password-removed"]);
 }

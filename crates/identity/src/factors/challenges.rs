@@ -61,19 +61,19 @@ impl From<GuessError> for ChallengeError {
 #[derive(Clone)]
 pub struct FactorChallenges {
     store: Arc<dyn ChallengeStore>,
-    guesses: PasswordThrottle,
+    throttle: PasswordThrottle,
     proofs: FactorProofs,
 }
 
 impl FactorChallenges {
-    /// Challenges in the given store, whose wrong answers `guesses` counts.
+    /// Challenges in the given store, whose wrong answers `throttle` counts.
     pub fn new(
         store: Arc<dyn ChallengeStore>,
-        guesses: Arc<dyn PasswordThrottleStore>,
+        throttle: Arc<dyn PasswordThrottleStore>,
         proofs: FactorProofs,
     ) -> Self {
         let (rules, clock) = (GuessRules::default(), Arc::clone(&proofs.clock));
-        Self { store, guesses: PasswordThrottle { ledger: guesses, rules, clock }, proofs }
+        Self { store, throttle: PasswordThrottle { ledger: throttle, rules, clock }, proofs }
     }
 
     /// A token for who must show a second factor. Their password was looked at
@@ -104,21 +104,21 @@ impl FactorChallenges {
         if !(1..=MAX_TOKEN_BYTES).contains(&token.expose().len()) {
             return Err(ChallengeError::Gone);
         }
-        let (hash, most) = (token_hash::of_ours(token), self.proofs.settings.get().challenge_tries);
+        let (hash, max) = (token_hash::of_ours(token), self.proofs.settings.get().challenge_tries);
         let now = self.proofs.clock.now();
-        let user = self.store.owner(hash, most, now).await?.ok_or(ChallengeError::Gone)?;
+        let user = self.store.owner(hash, max, now).await?.ok_or(ChallengeError::Gone)?;
         // Looked at first: a password that is replaced later takes the
         // challenge away, or finds that the account is outdated.
         let account = self.proofs.ports.accounts.find(user).await?;
         let account = account.ok_or(ChallengeError::Gone)?;
-        let guess = self.guesses.count_factor(user).await?;
-        match self.try_once((hash, most, now), user, answer).await {
+        let guess = self.throttle.count_factor(user).await?;
+        match self.try_once((hash, max, now), user, answer).await {
             Ok(true) => {
-                self.guesses.right(&guess).await;
+                self.throttle.right(&guess).await;
                 Ok(account)
             }
             Ok(false) => {
-                self.guesses.unjudged(&guess).await;
+                self.throttle.unjudged(&guess).await;
                 Err(ChallengeError::Gone)
             }
             Err(ProofError::Wrong) => {
@@ -126,7 +126,7 @@ impl FactorChallenges {
             }
             Err(ProofError::TooMany { wait }) => Err(ChallengeError::TooMany { wait }),
             Err(ProofError::Unavailable(err)) => {
-                self.guesses.unjudged(&guess).await;
+                self.throttle.unjudged(&guess).await;
                 Err(err.into())
             }
         }
@@ -137,7 +137,7 @@ impl FactorChallenges {
     async fn warns(&self, user: UserId, guess: &Bucket) -> bool {
         let (attempts, now) = (&self.proofs.ports.attempts, self.proofs.clock.now());
         let warns = async {
-            if !self.guesses.are_used_up(guess).await? {
+            if !self.throttle.are_used_up(guess).await? {
                 return Ok(false);
             }
             let who = format!("factor-warning:{user}");
@@ -160,20 +160,20 @@ impl FactorChallenges {
     /// Answers whether the challenge was still there.
     async fn try_once(
         &self,
-        (hash, most, now): (TokenHash, u32, Timestamp),
+        (hash, max, now): (TokenHash, u32, Timestamp),
         user: UserId,
         answer: &FactorAnswer,
     ) -> Result<bool, ProofError> {
-        if !self.store.attempt(hash, most, now).await? {
+        if !self.store.attempt(hash, max, now).await? {
             return Ok(false);
         }
         let factor = self.proofs.ports.factors.factor(user).await?;
         let Some(factor) = factor.filter(|it| it.state == FactorState::On) else {
             return Ok(false);
         };
-        let evidence = self.proofs.answer(user, &factor, answer).await?;
+        let verified = self.proofs.answer(user, &factor, answer).await?;
         let at = self.proofs.clock.now();
-        let redemption = Redemption { hash, user, evidence, at, effects: redeemed };
+        let redemption = Redemption { hash, user, verified, at, effects: redeemed };
         match self.store.redeem(redemption).await? {
             Redeemed::Done => Ok(true),
             Redeemed::Stale => Err(ProofError::Wrong),

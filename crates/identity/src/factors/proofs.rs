@@ -99,8 +99,8 @@ pub(crate) enum ProofError {
 }
 
 /// Returns the side effects of a change that uses up this proof.
-pub(crate) fn used_up(evidence: VerifiedProof, user: UserId, at: Timestamp) -> SideEffects {
-    match evidence {
+pub(crate) fn used_up(verified: VerifiedProof, user: UserId, at: Timestamp) -> SideEffects {
+    match verified {
         VerifiedProof::RecoveryCode(_) => factors::recovery_codes::used(user, at, None),
         VerifiedProof::Password | VerifiedProof::SignIn | VerifiedProof::Code(_) => {
             SideEffects::default()
@@ -120,20 +120,20 @@ pub struct FactorProofs {
 }
 
 impl FactorProofs {
-    /// Runs `judge`, which counts as a wrong proof if it says so: counted
+    /// Runs `check`, which counts as a wrong proof if it says so: counted
     /// before, or all that are tried at once would be free, and put back
     /// unless it turns out wrong.
     pub(crate) async fn counted<T>(
         &self,
         user: UserId,
-        judge: impl Future<Output = Result<T, ProofError>> + Send,
+        check: impl Future<Output = Result<T, ProofError>> + Send,
     ) -> Result<T, ProofError> {
         let (who, quota) = (format!("factor:{user}"), self.settings.get().wrong_proofs);
         match self.ports.attempts.attempt(&who, quota, self.clock.now()).await? {
             RateLimitOutcome::Allowed => {}
             RateLimitOutcome::Wait(wait) => return Err(ProofError::TooMany { wait }),
         }
-        let judged = judge.await;
+        let judged = check.await;
         if !matches!(judged, Err(ProofError::Wrong)) {
             let put_back = self.ports.attempts.give_back(&who, quota, self.clock.now()).await;
             if let Err(err) = put_back {

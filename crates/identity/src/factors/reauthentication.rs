@@ -43,7 +43,7 @@ impl FactorProofs {
     /// owner signs in elsewhere: they must just have done so.
     pub(crate) async fn owner<T, F>(
         &self,
-        claim: SessionRef,
+        session_ref: SessionRef,
         (account, factor): (&Account, Option<&Factor>),
         proof: Option<ReauthProof>,
         then: impl FnOnce(VerifiedProof) -> F + Send,
@@ -52,13 +52,13 @@ impl FactorProofs {
         F: Future<Output = Result<T, ProofError>> + Send,
     {
         if let Some(proof) = proof {
-            let judge = async { then(self.verify((account, factor), proof).await?).await };
-            return Ok(self.counted(claim.user, judge).await?);
+            let check = async { then(self.verify((account, factor), proof).await?).await };
+            return Ok(self.counted(session_ref.user, check).await?);
         }
         if factor.is_some() || self.password_hash(account).await?.is_some() {
             return Err(OwnerError::Missing);
         }
-        let began_at = self.ports.starts.began_at(claim).await?;
+        let began_at = self.ports.starts.began_at(session_ref).await?;
         if began_at.is_none_or(|it| it + FRESH < self.clock.now()) {
             return Err(OwnerError::SignInAgain);
         }

@@ -41,42 +41,46 @@ impl Reauthenticator {
         caller: CallerState,
         proof: Option<ReauthProof>,
     ) -> Result<Reauthentication, OwnerError> {
-        let Some(claim) = caller.credential.session() else {
+        let Some(session_ref) = caller.credential.session() else {
             return Ok(Reauthentication::Delegated);
         };
         if let Some(proof) = proof {
-            self.verify(claim, proof).await?;
+            self.verify(session_ref, proof).await?;
             return Ok(Reauthentication::Fresh);
         }
         if caller.scope != SessionScope::Full {
             return Ok(Reauthentication::Delegated);
         }
-        let began_at = self.proofs.ports.starts.began_at(claim).await?;
+        let began_at = self.proofs.ports.starts.began_at(session_ref).await?;
         let now = self.proofs.clock.now();
         let is_fresh = began_at.is_some_and(|it| it + FRESH >= now);
         Ok(if is_fresh { Reauthentication::Fresh } else { Reauthentication::Stale })
     }
 
-    async fn verify(&self, claim: SessionRef, proof: ReauthProof) -> Result<(), OwnerError> {
-        let (ports, user) = (&self.proofs.ports, claim.user);
+    async fn verify(&self, session_ref: SessionRef, proof: ReauthProof) -> Result<(), OwnerError> {
+        let (ports, user) = (&self.proofs.ports, session_ref.user);
         let account = ports.accounts.find(user).await?.ok_or(OwnerError::Wrong)?;
         let factor = ports.factors.factor(user).await?;
         let factor = factor.filter(|it| it.state == FactorState::On);
-        let judge = async {
-            let evidence = self.proofs.verify((&account, factor.as_ref()), proof).await?;
-            self.spend(claim, evidence).await
+        let check = async {
+            let verified = self.proofs.verify((&account, factor.as_ref()), proof).await?;
+            self.spend(session_ref, verified).await
         };
-        Ok(self.proofs.counted(user, judge).await?)
+        Ok(self.proofs.counted(user, check).await?)
     }
 
     /// A password is good again; a code is not.
-    async fn spend(&self, claim: SessionRef, evidence: VerifiedProof) -> Result<(), ProofError> {
-        if matches!(evidence, VerifiedProof::Password | VerifiedProof::SignIn) {
+    async fn spend(
+        &self,
+        session_ref: SessionRef,
+        verified: VerifiedProof,
+    ) -> Result<(), ProofError> {
+        if matches!(verified, VerifiedProof::Password | VerifiedProof::SignIn) {
             return Ok(());
         }
         let at = self.proofs.clock.now();
-        let effects = used_up(evidence, claim.user, at);
-        let spent = self.proofs.ports.factors.spend(claim, evidence, at, effects).await?;
+        let effects = used_up(verified, session_ref.user, at);
+        let spent = self.proofs.ports.factors.spend(session_ref, verified, at, effects).await?;
         if spent { Ok(()) } else { Err(ProofError::Wrong) }
     }
 }

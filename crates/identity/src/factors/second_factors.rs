@@ -87,14 +87,14 @@ pub struct RecoveryCodes(pub Vec<Secret<String>>);
 #[derive(Clone)]
 pub struct SecondFactors {
     proofs: FactorProofs,
-    standings: CallerCache,
+    caller_cache: CallerCache,
 }
 
 impl SecondFactors {
-    /// Second factors in the given stores; `standings` is told of sessions
+    /// Second factors in the given stores; `caller_cache` is told of sessions
     /// that end.
-    pub fn new(proofs: FactorProofs, standings: CallerCache) -> Self {
-        Self { proofs, standings }
+    pub fn new(proofs: FactorProofs, caller_cache: CallerCache) -> Self {
+        Self { proofs, caller_cache }
     }
 
     /// Returns how many recovery codes are left of an account whose sign-in
@@ -112,17 +112,17 @@ impl SecondFactors {
     /// a session alone is not enough.
     pub async fn begin(
         &self,
-        claim: SessionRef,
+        session_ref: SessionRef,
         password: Option<Secret<String>>,
     ) -> Result<Enrolment, EnrolError> {
-        let (FactorProofs { ports, settings, clock }, user) = (&self.proofs, claim.user);
+        let (FactorProofs { ports, settings, clock }, user) = (&self.proofs, session_ref.user);
         let account = ports.accounts.find(user).await?.ok_or(EnrolError::Gone)?;
         let on = |it: &Factor| it.state == FactorState::On;
         if ports.factors.factor(user).await?.as_ref().is_some_and(on) {
             return Err(EnrolError::AlreadyOn);
         }
         let proof = password.map(ReauthProof::Password);
-        let shown = self.proofs.owner(claim, (&account, None), proof, |_| ready(Ok(())));
+        let shown = self.proofs.owner(session_ref, (&account, None), proof, |_| ready(Ok(())));
         if let Err(err) = shown.await {
             // Whose account goes meanwhile has nothing to show any more.
             let there = ports.accounts.find(user).await?.is_some();
@@ -141,61 +141,61 @@ impl SecondFactors {
     /// Puts the authenticator on, since its owner could tell a code of it.
     pub async fn confirm(
         &self,
-        claim: SessionRef,
+        session_ref: SessionRef,
         code: Secret<String>,
     ) -> Result<RecoveryCodes, ConfirmError> {
         let FactorProofs { ports, settings, clock } = &self.proofs;
         let earliest = clock.now() - settings.get().enrolment_lifetime;
-        let factor = ports.factors.factor(claim.user).await?;
+        let factor = ports.factors.factor(session_ref.user).await?;
         let begun = factor.filter(|it| match it.state {
             FactorState::Begun { at } => at > earliest,
             FactorState::On => false,
         });
         let factor = begun.ok_or(ConfirmError::NotBegun)?;
         let answer = FactorAnswer::Code(code);
-        let judge = self.proofs.answer(claim.user, &factor, &answer);
-        let evidence = self.proofs.counted(claim.user, judge).await?;
-        let VerifiedProof::Code(step) = evidence else { return Err(ConfirmError::WrongCode) };
-        let (codes, hashes) = fresh_codes(claim.user)?;
-        let change = self.change(claim, evidence, "factor.enabled", "factor-enabled");
+        let check = self.proofs.answer(session_ref.user, &factor, &answer);
+        let verified = self.proofs.counted(session_ref.user, check).await?;
+        let VerifiedProof::Code(step) = verified else { return Err(ConfirmError::WrongCode) };
+        let (codes, hashes) = fresh_codes(session_ref.user)?;
+        let change = self.change(session_ref, verified, "factor.enabled", "factor-enabled");
         let enabled = ports.factors.enable(change, &factor.sealed, step, &hashes).await?;
-        self.standings.forget_user(claim.user);
+        self.caller_cache.forget_user(session_ref.user);
         if enabled { Ok(codes) } else { Err(ConfirmError::NotBegun) }
     }
 
     /// Takes the second factor off.
     pub async fn disable(
         &self,
-        claim: SessionRef,
+        session_ref: SessionRef,
         proof: ReauthProof,
     ) -> Result<(), FactorChangeError> {
-        let (account, factor) = self.load(claim.user).await?;
-        let judge = async {
-            let evidence = self.proofs.proof(&account, &factor, proof).await?;
-            let change = self.change(claim, evidence, "factor.disabled", "factor-disabled");
-            spent(self.proofs.ports.factors.disable(change, evidence).await?)
+        let (account, factor) = self.load(session_ref.user).await?;
+        let check = async {
+            let verified = self.proofs.proof(&account, &factor, proof).await?;
+            let change = self.change(session_ref, verified, "factor.disabled", "factor-disabled");
+            spent(self.proofs.ports.factors.disable(change, verified).await?)
         };
-        let disabled = self.proofs.counted(claim.user, judge).await;
-        self.standings.forget_user(claim.user);
+        let disabled = self.proofs.counted(session_ref.user, check).await;
+        self.caller_cache.forget_user(session_ref.user);
         Ok(disabled?)
     }
 
     /// Shows new recovery codes; those before are good no more.
     pub async fn regenerate_codes(
         &self,
-        claim: SessionRef,
+        session_ref: SessionRef,
         proof: ReauthProof,
     ) -> Result<RecoveryCodes, FactorChangeError> {
-        let (account, factor) = self.load(claim.user).await?;
-        let (codes, hashes) = fresh_codes(claim.user)?;
-        let judge = async {
-            let evidence = self.proofs.proof(&account, &factor, proof).await?;
+        let (account, factor) = self.load(session_ref.user).await?;
+        let (codes, hashes) = fresh_codes(session_ref.user)?;
+        let check = async {
+            let verified = self.proofs.proof(&account, &factor, proof).await?;
             let (action, letter) = ("recovery_codes.regenerated", "recovery-codes-regenerated");
-            let change = self.change(claim, evidence, action, letter);
-            spent(self.proofs.ports.factors.replace_codes(change, evidence, &hashes).await?)
+            let change = self.change(session_ref, verified, action, letter);
+            spent(self.proofs.ports.factors.replace_codes(change, verified, &hashes).await?)
         };
-        let replaced = self.proofs.counted(claim.user, judge).await;
-        self.standings.forget_user(claim.user);
+        let replaced = self.proofs.counted(session_ref.user, check).await;
+        self.caller_cache.forget_user(session_ref.user);
         replaced?;
         Ok(codes)
     }
@@ -218,15 +218,15 @@ impl SecondFactors {
 
     fn change(
         &self,
-        claim: SessionRef,
-        evidence: VerifiedProof,
+        session_ref: SessionRef,
+        verified: VerifiedProof,
         action: &'static str,
         letter: &'static str,
     ) -> FactorChange {
-        let (SessionRef { user, session }, at) = (claim, self.proofs.clock.now());
+        let (SessionRef { user, session }, at) = (session_ref, self.proofs.clock.now());
         let letter = QueuedEmail::new(letter).to_user(at, user);
         let changed = SideEffects::audit(at, user, action).and_mail(letter);
-        let effects = used_up(evidence, user, at).and(changed);
+        let effects = used_up(verified, user, at).and(changed);
         FactorChange { user, session, at, effects, if_ended: ended }
     }
 }

@@ -19,25 +19,25 @@ impl PasswordThrottleStore for Factors {
         rules: GuessRules,
         _: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable> {
-        let before = self.guesses.fetch_add(1, Ordering::SeqCst);
+        let before = self.throttle.fetch_add(1, Ordering::SeqCst);
         if before < rules.free {
             return Ok(RateLimitOutcome::Allowed);
         }
-        self.guesses.fetch_sub(1, Ordering::SeqCst);
+        self.throttle.fetch_sub(1, Ordering::SeqCst);
         Ok(RateLimitOutcome::Wait(rules.first_wait))
     }
 
     async fn failures(&self, _: &str) -> Result<u32, Unavailable> {
-        Ok(self.guesses.load(Ordering::SeqCst))
+        Ok(self.throttle.load(Ordering::SeqCst))
     }
 
     async fn give_back(&self, _: &str, _: GuessRules) -> Result<(), Unavailable> {
-        self.guesses.fetch_sub(1, Ordering::SeqCst);
+        self.throttle.fetch_sub(1, Ordering::SeqCst);
         Ok(())
     }
 
     async fn clear(&self, _: &str) -> Result<(), Unavailable> {
-        self.guesses.store(0, Ordering::SeqCst);
+        self.throttle.store(0, Ordering::SeqCst);
         Ok(())
     }
 

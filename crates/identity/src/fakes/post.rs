@@ -82,10 +82,10 @@ impl Post {
 
     pub(crate) fn verification(self: &Arc<Self>, required: bool) -> Verification {
         let rules = AccountRules { require_verification: required, ..AccountRules::default() };
-        Verification::new(self.ports(), LiveSetting::new(rules), self.standings())
+        Verification::new(self.ports(), LiveSetting::new(rules), self.caller_cache())
     }
 
-    pub(crate) fn standings(self: &Arc<Self>) -> CallerCache {
+    pub(crate) fn caller_cache(self: &Arc<Self>) -> CallerCache {
         CallerCache::new(self.accounts(), Arc::<ManualClock>::clone(&self.clock))
     }
 
@@ -299,6 +299,6 @@ impl RateLimitStore for Post {
 }
 
 /// A session of somebody.
-pub(crate) fn claim(user: UserId) -> SessionRef {
+pub(crate) fn session_ref(user: UserId) -> SessionRef {
     SessionRef { user, session: SessionId::generate() }
 }

@@ -18,7 +18,7 @@ struct World {
     challenges: MockPasskeyChallenges,
     ceremony: Option<MockPasskeyCeremony>,
     factors: FactorPorts,
-    claim: SessionRef,
+    session_ref: SessionRef,
 }
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -33,7 +33,7 @@ fn world() -> World {
         challenges: MockPasskeyChallenges::new(),
         ceremony: Some(ceremony),
         factors: Arc::<Factors>::default().ports(),
-        claim: SessionRef { user: UserId::generate(), session: SessionId::generate() },
+        session_ref: SessionRef { user: UserId::generate(), session: SessionId::generate() },
     }
 }
 
@@ -46,9 +46,9 @@ impl World {
             challenges: Arc::new(self.challenges),
             ceremony,
         };
-        let standings = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
+        let caller_cache = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
         let settings = LiveSetting::new(FactorSettings::default());
-        Passkeys::new(ports, FactorProofs { ports: self.factors, settings, clock }, standings)
+        Passkeys::new(ports, FactorProofs { ports: self.factors, settings, clock }, caller_cache)
     }
 
     fn with_passkeys(mut self, count: usize) -> Self {
@@ -69,7 +69,7 @@ impl World {
     fn without_password(mut self) -> Self {
         let mut accounts = MockAccountStore::new();
         let of = |user| Account::local(user, "ada@example.org".to_owned(), NOW);
-        let user = self.claim.user;
+        let user = self.session_ref.user;
         accounts.expect_find().returning(move |user| Ok(Some(of(user))));
         accounts
             .expect_by_email()
@@ -121,17 +121,17 @@ fn password(text: &str) -> ReauthProof {
 #[tokio::test]
 async fn the_password_is_leave_to_add_a_passkey() {
     let mut world = world().with_passkeys(19);
-    let claim = world.claim;
+    let session_ref = world.session_ref;
     world.challenges.expect_open_registration().once().returning(move |user, leave, _, effects| {
         assert_eq!(
             (user, leave),
-            (claim.user, PasskeyAuthorization::Evidence(VerifiedProof::Password))
+            (session_ref.user, PasskeyAuthorization::Evidence(VerifiedProof::Password))
         );
         assert_eq!(effects, SideEffects::default());
         Ok(true)
     });
 
-    let asked = world.build().ask(claim, Some(password(PASSWORD))).await.unwrap();
+    let asked = world.build().ask(session_ref, Some(password(PASSWORD))).await.unwrap();
 
     assert_eq!((asked.token.expose().len(), asked.options.as_str()), (43, "{}"));
 }
@@ -141,17 +141,17 @@ async fn a_recovery_code_is_leave_to_add_a_passkey_and_its_owner_is_told() {
     let kept = Arc::<Factors>::default();
     kept.state.lock().unwrap().factor = Some(Factor { sealed: vec![], state: FactorState::On });
     let mut world = World { factors: kept.ports(), ..world().with_passkeys(0) };
-    let claim = world.claim;
+    let session_ref = world.session_ref;
     world.challenges.expect_open_registration().once().returning(move |_, leave, _, effects| {
         assert!(matches!(leave, PasskeyAuthorization::Evidence(VerifiedProof::RecoveryCode(_))));
         assert_eq!(effects.audit[0].action, "recovery_code.used");
-        let letter = QueuedEmail::new("recovery-code-used").to_user(NOW, claim.user);
+        let letter = QueuedEmail::new("recovery-code-used").to_user(NOW, session_ref.user);
         assert_eq!(effects.mail, [letter]);
         Ok(true)
     });
     let code = FactorAnswer::RecoveryCode(secret("K3V90-0QXZ7-1BCDE-FGHJK-MNPQR"));
 
-    let asked = world.build().ask(claim, Some(ReauthProof::Factor(code))).await;
+    let asked = world.build().ask(session_ref, Some(ReauthProof::Factor(code))).await;
 
     assert!(asked.is_ok());
 }
@@ -162,11 +162,11 @@ async fn a_wrong_proof_or_one_that_is_used_up_is_none() {
     let nothing_on = world().with_passkeys(0);
     let code = ReauthProof::Factor(FactorAnswer::Code(secret("123456")));
 
-    let claim = wrong.claim;
+    let session_ref = wrong.session_ref;
     for outcome in [
-        wrong.build().ask(claim, Some(password("a wrong password"))).await,
-        spent.build().ask(claim, Some(password(PASSWORD))).await,
-        nothing_on.build().ask(claim, Some(code)).await,
+        wrong.build().ask(session_ref, Some(password("a wrong password"))).await,
+        spent.build().ask(session_ref, Some(password(PASSWORD))).await,
+        nothing_on.build().ask(session_ref, Some(code)).await,
     ] {
         assert!(matches!(outcome, Err(PasskeyOptionsError::WrongProof)), "{outcome:?}");
     }
@@ -176,8 +176,8 @@ async fn a_wrong_proof_or_one_that_is_used_up_is_none() {
 async fn who_has_a_password_must_show_it() {
     let world = world().with_passkeys(0);
 
-    let claim = world.claim;
-    let outcome = world.build().ask(claim, None).await;
+    let session_ref = world.session_ref;
+    let outcome = world.build().ask(session_ref, None).await;
 
     assert!(matches!(outcome, Err(PasskeyOptionsError::ProofNeeded)));
 }
@@ -186,14 +186,17 @@ async fn who_has_a_password_must_show_it() {
 async fn who_has_nothing_to_show_needs_a_new_session() {
     for good in [true, false] {
         let mut world = world().with_passkeys(0).without_password();
-        let claim = world.claim;
+        let session_ref = world.session_ref;
         world.challenges.expect_open_registration().once().returning(move |_, leave, _, _| {
             let since = NOW - Duration::from_mins(10);
-            assert_eq!(leave, PasskeyAuthorization::NewSession { session: claim.session, since });
+            assert_eq!(
+                leave,
+                PasskeyAuthorization::NewSession { session: session_ref.session, since }
+            );
             Ok(good)
         });
 
-        let outcome = world.build().ask(claim, None).await;
+        let outcome = world.build().ask(session_ref, None).await;
 
         match outcome {
             Ok(_) => assert!(good),
@@ -208,8 +211,8 @@ async fn who_has_nothing_to_show_needs_a_new_session() {
 async fn the_twenty_first_is_not_asked_for() {
     let world = world().with_passkeys(20);
 
-    let claim = world.claim;
-    let outcome = world.build().ask(claim, Some(password(PASSWORD))).await;
+    let session_ref = world.session_ref;
+    let outcome = world.build().ask(session_ref, Some(password(PASSWORD))).await;
 
     assert!(matches!(outcome, Err(PasskeyOptionsError::Full { limit: 20 })));
 }
@@ -217,10 +220,10 @@ async fn the_twenty_first_is_not_asked_for() {
 #[tokio::test]
 async fn without_an_address_for_them_there_are_no_passkeys() {
     let off = || World { ceremony: None, ..world() }.build();
-    let claim = world().claim;
+    let session_ref = world().session_ref;
 
-    let asked = off().ask(claim, Some(password(PASSWORD))).await;
-    let added = off().add(claim, &secret("token"), "Key", "right").await;
+    let asked = off().ask(session_ref, Some(password(PASSWORD))).await;
+    let added = off().add(session_ref, &secret("token"), "Key", "right").await;
 
     assert!(matches!(asked, Err(PasskeyOptionsError::Off)));
     assert!(matches!(added, Err(PasskeyAddError::Off)));
@@ -229,11 +232,11 @@ async fn without_an_address_for_them_there_are_no_passkeys() {
 #[tokio::test]
 async fn a_passkey_is_added_with_its_letter() {
     let mut world = world();
-    let claim = world.claim;
-    world.store.expect_add().once().returning(move |change, new, most| {
-        assert_eq!((change.user, change.session, most), (claim.user, claim.session, 20));
+    let session_ref = world.session_ref;
+    world.store.expect_add().once().returning(move |change, new, max| {
+        assert_eq!((change.user, change.session, max), (session_ref.user, session_ref.session, 20));
         let mail = &change.effects.mail[0];
-        assert_eq!(mail.to, Recipient::User(claim.user));
+        assert_eq!(mail.to, Recipient::User(session_ref.user));
         assert_eq!(mail.letter, QueuedEmail::new("passkey-added").with("name", "My key"));
         assert_eq!(change.effects.audit[0].action, "passkey.added");
         assert_eq!((new.name.as_str(), new.credential.key.as_str()), ("My key", "key"));
@@ -241,7 +244,8 @@ async fn a_passkey_is_added_with_its_letter() {
     });
     let world = world.answered(Some("a state"), PasskeyAdded::Known);
 
-    let added = world.build().add(claim, &secret("token"), " My key ", "right").await.unwrap();
+    let added =
+        world.build().add(session_ref, &secret("token"), " My key ", "right").await.unwrap();
 
     assert_eq!((added.name.as_str(), added.created_at, added.used_at), ("My key", NOW, None));
 }
@@ -271,9 +275,10 @@ async fn each_way_of_failing_is_told() {
     ];
     for (state, added, answer, is) in cases {
         let world = world().answered(state, added);
-        let claim = world.claim;
+        let session_ref = world.session_ref;
 
-        let err = world.build().add(claim, &secret("token"), "Key", answer).await.unwrap_err();
+        let err =
+            world.build().add(session_ref, &secret("token"), "Key", answer).await.unwrap_err();
 
         assert!(is(&err), "{added:?} {answer}: {err}");
     }
@@ -283,9 +288,9 @@ async fn each_way_of_failing_is_told() {
 async fn what_can_be_no_token_is_looked_for_nowhere() {
     for token in ["", &"x".repeat(129)] {
         let world = world();
-        let claim = world.claim;
+        let session_ref = world.session_ref;
 
-        let outcome = world.build().add(claim, &secret(token), "Key", "right").await;
+        let outcome = world.build().add(session_ref, &secret(token), "Key", "right").await;
 
         assert!(matches!(outcome, Err(PasskeyAddError::Over)));
     }
@@ -294,7 +299,7 @@ async fn what_can_be_no_token_is_looked_for_nowhere() {
 #[tokio::test]
 async fn a_passkey_is_removed_with_its_letter() {
     let mut world = world();
-    let (claim, own) = (world.claim, entry(3));
+    let (session_ref, own) = (world.session_ref, entry(3));
     let (id, listed) = (own.id, own.clone());
     world.store.expect_of_user().returning(move |_| Ok(vec![entry(1), listed.clone()]));
     world.store.expect_remove().once().returning(move |change, removed| {
@@ -305,8 +310,8 @@ async fn a_passkey_is_removed_with_its_letter() {
     });
     let passkeys = world.build();
 
-    passkeys.remove(claim, id).await.unwrap();
-    let unknown = passkeys.remove(claim, PasskeyId::generate()).await;
+    passkeys.remove(session_ref, id).await.unwrap();
+    let unknown = passkeys.remove(session_ref, PasskeyId::generate()).await;
 
     assert!(matches!(unknown, Err(PasskeyRemoveError::Unknown)));
 }

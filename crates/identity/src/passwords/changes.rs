@@ -49,14 +49,14 @@ pub enum ChangePasswordError {
 pub struct PasswordChanges {
     proofs: FactorProofs,
     passwords: PasswordPorts,
-    standings: CallerCache,
+    caller_cache: CallerCache,
 }
 
 impl PasswordChanges {
     /// Changes whose wrong proofs count as those of second factors do;
-    /// `standings` is told of sessions that end.
-    pub fn new(proofs: FactorProofs, passwords: PasswordPorts, standings: CallerCache) -> Self {
-        Self { proofs, passwords, standings }
+    /// `caller_cache` is told of sessions that end.
+    pub fn new(proofs: FactorProofs, passwords: PasswordPorts, caller_cache: CallerCache) -> Self {
+        Self { proofs, passwords, caller_cache }
     }
 
     /// Puts another password in the place of the caller's own, and revokes
@@ -87,7 +87,7 @@ impl PasswordChanges {
             if_revoked: REVOKED,
         };
         let left = self.passwords.store.change(change).await?;
-        self.standings.forget_user(by.user);
+        self.caller_cache.forget_user(by.user);
         // What was shown was right a moment ago.
         left.ok_or(ChangePasswordError::WrongPassword)
     }

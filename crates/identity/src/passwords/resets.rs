@@ -78,21 +78,21 @@ impl PasswordPorts {
 pub struct PasswordResets {
     links: EmailTokens,
     passwords: PasswordPorts,
-    guesses: PasswordThrottle,
-    standings: CallerCache,
+    throttle: PasswordThrottle,
+    caller_cache: CallerCache,
 }
 
 impl PasswordResets {
-    /// Resets by letter; `standings` is told of sessions that end.
+    /// Resets by letter; `caller_cache` is told of sessions that end.
     pub fn new(
         links: EmailTokenPorts,
         passwords: PasswordPorts,
-        guesses: Arc<dyn PasswordThrottleStore>,
-        standings: CallerCache,
+        throttle: Arc<dyn PasswordThrottleStore>,
+        caller_cache: CallerCache,
     ) -> Self {
         let (rules, clock) = (GuessRules::default(), Arc::clone(&links.clock));
-        let guesses = PasswordThrottle { ledger: guesses, rules, clock };
-        Self { links: EmailTokens(links), passwords, guesses, standings }
+        let throttle = PasswordThrottle { ledger: throttle, rules, clock };
+        Self { links: EmailTokens(links), passwords, throttle, caller_cache }
     }
 
     /// Returns whether anybody could get a letter at all.
@@ -135,11 +135,11 @@ impl PasswordResets {
         let effects = SideEffects::audit(at, user, "password.reset").and_mail(letter);
         let reset = PasswordReset { user, token, password_hash, at, effects, if_ended: ended };
         let good = self.passwords.store.reset(reset).await?;
-        self.standings.forget_user(user);
+        self.caller_cache.forget_user(user);
         if !good {
             return Err(ResetError::InvalidToken);
         }
-        self.guesses.forgive(&account.email, device).await;
+        self.throttle.forgive(&account.email, device).await;
         Ok(())
     }
 }

@@ -123,8 +123,8 @@ fn is_common(password: &str, known: &[String]) -> bool {
     let chars: Vec<char> = password.chars().collect();
     let judged = if chars.len() > MAX_SCORED_CHARS { repeated(&chars) } else { &chars };
     let signs: HashSet<&char> = judged.iter().filter(|it| it.is_ascii_punctuation()).collect();
-    let most = if signs.len() > MANY_SIGNS { MAX_SCORED_SYMBOLS } else { MAX_SCORED_CHARS };
-    if judged.len() > most {
+    let max = if signs.len() > MANY_SIGNS { MAX_SCORED_SYMBOLS } else { MAX_SCORED_CHARS };
+    if judged.len() > max {
         return false;
     }
     let judged: String = judged.iter().collect();

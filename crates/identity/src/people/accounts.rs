@@ -47,18 +47,18 @@ pub enum DeclareError {
 #[derive(Clone)]
 pub struct Accounts {
     store: Arc<dyn AccountStore>,
-    standings: CallerCache,
+    caller_cache: CallerCache,
     clock: Arc<dyn Clock>,
 }
 
 impl Accounts {
-    /// Accounts in the given store; `standings` is told of those that change.
+    /// Accounts in the given store; `caller_cache` is told of those that change.
     pub fn new(
         store: Arc<dyn AccountStore>,
-        standings: CallerCache,
+        caller_cache: CallerCache,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { store, standings, clock }
+        Self { store, caller_cache, clock }
     }
 
     /// The account of a caller.
@@ -75,7 +75,7 @@ impl Accounts {
         let company = check(&declaration).map_err(DeclareError::Invalid)?;
         let declared = SideEffects::audit(self.clock.now(), user, "account.declared");
         let found = self.store.declare(user, CustomerType::Business, &company, declared).await?;
-        self.standings.forget_user(user);
+        self.caller_cache.forget_user(user);
         if found { Ok(()) } else { Err(DeclareError::Gone) }
     }
 }
@@ -111,11 +111,11 @@ mod tests {
             .expect_standing()
             .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
         let (store, clock) = (Arc::new(store), Arc::new(FixedClock(Timestamp::UNIX_EPOCH)));
-        let standings = CallerCache::new(
+        let caller_cache = CallerCache::new(
             Arc::<MockAccountStore>::clone(&store),
             Arc::<FixedClock>::clone(&clock),
         );
-        Accounts::new(store, standings, clock)
+        Accounts::new(store, caller_cache, clock)
     }
 
     fn declaration(company: &str) -> TraderDeclaration {
@@ -134,23 +134,24 @@ mod tests {
 
     #[tokio::test]
     async fn a_declaration_is_recorded_with_its_audit_entry_and_seen_by_the_gates_at_once() {
-        let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
+        let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
         let mut store = MockAccountStore::new();
         store
             .expect_declare()
             .withf(move |user, customer, company, effects| {
                 let at = Timestamp::UNIX_EPOCH;
-                (*user, *customer, company) == (claim.user, CustomerType::Business, "Engines Ltd")
-                    && *effects == SideEffects::audit(at, claim.user, "account.declared")
+                (*user, *customer, company)
+                    == (session_ref.user, CustomerType::Business, "Engines Ltd")
+                    && *effects == SideEffects::audit(at, session_ref.user, "account.declared")
             })
             .once()
             .returning(|_, _, _, _| Ok(true));
         let accounts = accounts(store);
-        accounts.standings.fresh(claim).await.unwrap();
+        accounts.caller_cache.fresh(session_ref).await.unwrap();
 
-        accounts.declare_business(claim.user, declaration(" Engines Ltd ")).await.unwrap();
+        accounts.declare_business(session_ref.user, declaration(" Engines Ltd ")).await.unwrap();
 
-        assert_eq!(accounts.standings.cached(claim), None);
+        assert_eq!(accounts.caller_cache.cached(session_ref), None);
     }
 
     #[tokio::test]

@@ -71,13 +71,17 @@ pub enum DeleteError {
 pub struct AccountDeletion {
     owners: Reauthenticator,
     eraser: Arc<dyn Eraser>,
-    standings: CallerCache,
+    caller_cache: CallerCache,
 }
 
 impl AccountDeletion {
-    /// Deletes with `eraser`; `standings` is told of those who are gone.
-    pub fn new(owners: Reauthenticator, eraser: Arc<dyn Eraser>, standings: CallerCache) -> Self {
-        Self { owners, eraser, standings }
+    /// Deletes with `eraser`; `caller_cache` is told of those who are gone.
+    pub fn new(
+        owners: Reauthenticator,
+        eraser: Arc<dyn Eraser>,
+        caller_cache: CallerCache,
+    ) -> Self {
+        Self { owners, eraser, caller_cache }
     }
 
     /// Forgets the caller and all that is theirs. From then on none of their
@@ -106,7 +110,7 @@ impl AccountDeletion {
             caller.credential.session().ok_or(DeleteError::SessionOver)?;
         let departure = AccountErasure { user, session, at, effects };
         let erasure = self.eraser.erase(departure).await?;
-        self.standings.forget_user(caller.user);
+        self.caller_cache.forget_user(caller.user);
         match erasure {
             ErasureOutcome::Erased => Ok(()),
             ErasureOutcome::LastAdmin => Err(DeleteError::LastAdmin),
@@ -123,8 +127,8 @@ impl AccountDeletion {
         // Clients show one message for what is missing and what is wrong.
         let Some(password) = password else { return Err(DeleteError::WrongPassword) };
         let proofs = &self.owners.proofs;
-        let judge = proofs.password(account, password);
-        match proofs.counted(account.user, judge).await {
+        let check = proofs.password(account, password);
+        match proofs.counted(account.user, check).await {
             Ok(_) => Ok(()),
             // Whose account goes meanwhile has no password any more.
             Err(ProofError::Wrong) => match proofs.ports.accounts.find(account.user).await? {

@@ -42,20 +42,20 @@ pub enum RoleError {
 pub struct Roles {
     store: Arc<dyn RoleStore>,
     seats: Arc<dyn Seats>,
-    standings: CallerCache,
+    caller_cache: CallerCache,
     clock: Arc<dyn Clock>,
 }
 
 impl Roles {
-    /// Roles in the given store, within `seats`; `standings` is told of those
+    /// Roles in the given store, within `seats`; `caller_cache` is told of those
     /// whose accounts change.
     pub fn new(
         store: Arc<dyn RoleStore>,
         seats: Arc<dyn Seats>,
-        standings: CallerCache,
+        caller_cache: CallerCache,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { store, seats, standings, clock }
+        Self { store, seats, caller_cache, clock }
     }
 
     /// Returns the account with this address.
@@ -75,16 +75,16 @@ impl Roles {
         user: UserId,
         role: Role,
     ) -> Result<(), RoleError> {
-        let most = self.seats.admins();
+        let max = self.seats.admins();
         let effects = done(self.clock.now(), by, user, action(role));
-        let change = self.store.set_role(user, role, most, effects).await?;
-        self.standings.forget_user(user);
+        let change = self.store.set_role(user, role, max, effects).await?;
+        self.caller_cache.forget_user(user);
         match change {
             RoleChange::Done => Ok(()),
             RoleChange::Unknown => Err(RoleError::Unknown),
             RoleChange::LastAdmin => Err(RoleError::LastAdmin),
             RoleChange::AdminsTaken => {
-                Err(RoleError::AdminsTaken { limit: most.unwrap_or_default() })
+                Err(RoleError::AdminsTaken { limit: max.unwrap_or_default() })
             }
         }
     }
@@ -96,7 +96,7 @@ impl Roles {
         let effects = done(at, by, user, "account.deactivated")
             .and_mail(QueuedEmail::new("account-deactivated").to_user(at, user));
         let change = self.store.deactivate(user, at, effects).await?;
-        self.standings.forget_user(user);
+        self.caller_cache.forget_user(user);
         match change {
             Deactivation::Done => Ok(()),
             Deactivation::Unknown => Err(RoleError::Unknown),
@@ -109,7 +109,7 @@ impl Roles {
         let limits = SeatLimits::from_seats(&*self.seats);
         let effects = done(self.clock.now(), by, user, "account.reactivated");
         let change = self.store.reactivate(user, limits, effects).await?;
-        self.standings.forget_user(user);
+        self.caller_cache.forget_user(user);
         match change {
             Reactivation::Done => Ok(()),
             Reactivation::Unknown => Err(RoleError::Unknown),

@@ -50,18 +50,18 @@ pub(crate) enum OutstandingRequirement {
 pub struct Verification {
     links: EmailTokens,
     rules: LiveSetting<AccountRules>,
-    standings: CallerCache,
+    caller_cache: CallerCache,
 }
 
 impl Verification {
-    /// Verification where `rules` say whether it is owed; `standings` is told
+    /// Verification where `rules` say whether it is owed; `caller_cache` is told
     /// of those who did it.
     pub fn new(
         ports: EmailTokenPorts,
         rules: LiveSetting<AccountRules>,
-        standings: CallerCache,
+        caller_cache: CallerCache,
     ) -> Self {
-        Self { links: EmailTokens(ports), rules, standings }
+        Self { links: EmailTokens(ports), rules, caller_cache }
     }
 
     /// Checks that email can be sent at all.
@@ -80,7 +80,7 @@ impl Verification {
         if !good {
             return Err(VerifyError::Invalid);
         }
-        self.standings.forget_user(user);
+        self.caller_cache.forget_user(user);
         Ok(())
     }
 

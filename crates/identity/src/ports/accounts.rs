@@ -143,7 +143,7 @@ pub trait AccountStore: Send + Sync {
     /// revoked, or its scopes are not known here.
     async fn key_standing(
         &self,
-        claim: ApiKeyRef,
+        session_ref: ApiKeyRef,
         now: Timestamp,
     ) -> Result<Option<CallerState>, Unavailable>;
 

@@ -30,7 +30,7 @@ impl KeyScope {
     }
 
     /// The scope of this name, spelled exactly so.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 }
@@ -76,12 +76,12 @@ pub trait ApiKeyStore: Send + Sync {
     /// Keeps a key and spends the evidence for it, with its effects; or none
     /// of it. A password is no evidence that could be spent.
     ///
-    /// However many are made at once, no user has more than `most`.
+    /// However many are made at once, no user has more than `max`.
     async fn add(
         &self,
         new: NewApiKey,
-        most: usize,
-        evidence: VerifiedProof,
+        max: usize,
+        verified: VerifiedProof,
         effects: SideEffects,
     ) -> Result<StoreAppPassword, Unavailable>;
 
@@ -108,7 +108,7 @@ pub trait ApiKeyStore: Send + Sync {
     /// Forgets a user's key. Answers whether there was one.
     async fn remove(
         &self,
-        claim: ApiKeyRef,
+        session_ref: ApiKeyRef,
         at: Timestamp,
         effects: KeyEndEffects,
     ) -> Result<bool, Unavailable>;

@@ -64,12 +64,12 @@ pub trait AppPasswordStore: Send + Sync {
     /// Keeps an app password and spends the evidence for it, with its effects;
     /// or none of it. A password is no evidence that could be spent.
     ///
-    /// However many are made at once, no user has more than `most`.
+    /// However many are made at once, no user has more than `max`.
     async fn add(
         &self,
         new: NewAppPassword,
-        most: usize,
-        evidence: VerifiedProof,
+        max: usize,
+        verified: VerifiedProof,
         effects: SideEffects,
     ) -> Result<StoreAppPassword, Unavailable>;
 

@@ -94,7 +94,7 @@ pub struct FactorChange {
 
 impl FactorChange {
     /// Whoever makes it.
-    pub fn claim(&self) -> SessionRef {
+    pub fn session_ref(&self) -> SessionRef {
         SessionRef { user: self.user, session: self.session }
     }
 }
@@ -149,7 +149,7 @@ pub trait FactorStore: Send + Sync {
     async fn disable(
         &self,
         change: FactorChange,
-        evidence: VerifiedProof,
+        verified: VerifiedProof,
     ) -> Result<bool, Unavailable>;
 
     /// Puts these recovery codes in the place of the ones before. Answers
@@ -158,7 +158,7 @@ pub trait FactorStore: Send + Sync {
     async fn replace_codes(
         &self,
         change: FactorChange,
-        evidence: VerifiedProof,
+        verified: VerifiedProof,
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable>;
 
@@ -167,8 +167,8 @@ pub trait FactorStore: Send + Sync {
     /// once, one is told so.
     async fn spend(
         &self,
-        claim: SessionRef,
-        evidence: VerifiedProof,
+        session_ref: SessionRef,
+        verified: VerifiedProof,
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
@@ -207,7 +207,7 @@ pub struct Redemption {
     /// Account that is signing in.
     pub user: UserId,
     /// Verified proof.
-    pub evidence: VerifiedProof,
+    pub verified: VerifiedProof,
     /// Time at which they did.
     pub at: Timestamp,
     /// Side effects of the redemption.
@@ -237,22 +237,18 @@ pub trait ChallengeStore: Send + Sync {
     async fn open(&self, challenge: NewChallenge) -> Result<SessionStarted, Unavailable>;
 
     /// Returns the account of the challenge, if it exists and was tried fewer
-    /// than `most` times.
+    /// than `max` times.
     async fn owner(
         &self,
         hash: TokenHash,
-        most: u32,
+        max: u32,
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable>;
 
     /// Counts a try. Answers whether it may be made: of any number at once,
-    /// no more than `most` may.
-    async fn attempt(
-        &self,
-        hash: TokenHash,
-        most: u32,
-        now: Timestamp,
-    ) -> Result<bool, Unavailable>;
+    /// no more than `max` may.
+    async fn attempt(&self, hash: TokenHash, max: u32, now: Timestamp)
+    -> Result<bool, Unavailable>;
 
     /// Spends a challenge and the evidence that answers it; or none of it. Of
     /// many at once, one is `Done`.

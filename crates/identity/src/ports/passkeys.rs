@@ -257,13 +257,13 @@ pub struct PasskeyChange {
 #[async_trait]
 pub trait PasskeyStore: Send + Sync {
     /// Stores a passkey, and ends the other sessions; or neither. However many
-    /// are stored at once, an account has `most`, and each credential is there
+    /// are stored at once, an account has `max`, and each credential is there
     /// once.
     async fn add(
         &self,
         change: FactorChange,
         new: NewPasskey,
-        most: usize,
+        max: usize,
     ) -> Result<PasskeyAdded, Unavailable>;
 
     /// Every passkey of a user, in the order in which they were added.

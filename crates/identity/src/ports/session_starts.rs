@@ -11,5 +11,5 @@ use crate::sessions::access_tokens::SessionRef;
 #[async_trait]
 pub trait SessionStarts: Send + Sync {
     /// Returns the start time of a session; nothing if it has ended.
-    async fn began_at(&self, claim: SessionRef) -> Result<Option<Timestamp>, Unavailable>;
+    async fn began_at(&self, session_ref: SessionRef) -> Result<Option<Timestamp>, Unavailable>;
 }

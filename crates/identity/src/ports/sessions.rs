@@ -132,13 +132,13 @@ pub trait SessionStore: Send + Sync {
     /// it begins with is there no more, or the account's credentials are not
     /// those of the session's epoch.
     ///
-    /// Of a user's live sessions at most `most` stay, however many begin at
+    /// Of a user's live sessions at most `max` stay, however many begin at
     /// once: those that began first end, each with what `others` says. That an
     /// app password was used is remembered too.
     async fn begin(
         &self,
         session: NewSession,
-        most: usize,
+        max: usize,
         effects: SideEffects,
         others: SessionStartEffects,
     ) -> Result<SessionStarted, Unavailable>;

@@ -76,7 +76,7 @@ impl ProviderSignIn {
     pub fn new(
         ports: ProviderPorts,
         sessions: Sessions,
-        standings: CallerCache,
+        caller_cache: CallerCache,
         rules: LiveSetting<RegistrationRules>,
     ) -> Self {
         let clock = ports.clock;
@@ -92,7 +92,7 @@ impl ProviderSignIn {
             store: ports.codes,
             accounts: ports.accounts,
             sessions: sessions.clone(),
-            standings,
+            caller_cache,
             clock: Arc::clone(&clock),
         };
         let (providers, flows) = (ports.providers, ports.flows);

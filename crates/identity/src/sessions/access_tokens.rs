@@ -225,19 +225,19 @@ mod tests {
 
     #[test]
     fn a_token_says_who_calls_and_with_which_session() {
-        let (claim, token) = issued();
+        let (session_ref, token) = issued();
 
-        assert_eq!(tokens_at(start()).verify(token.expose()), Some(claim));
+        assert_eq!(tokens_at(start()).verify(token.expose()), Some(session_ref));
     }
 
     #[test]
     fn a_token_is_good_until_its_lifetime_has_passed() {
-        let (claim, token) = issued();
+        let (session_ref, token) = issued();
 
         let after =
             |seconds| tokens_at(start() + Duration::from_secs(seconds)).verify(token.expose());
 
-        assert_eq!((after(899), after(900)), (Some(claim), None));
+        assert_eq!((after(899), after(900)), (Some(session_ref), None));
     }
 
     #[test]
@@ -258,22 +258,22 @@ mod tests {
 
     #[test]
     fn a_token_from_the_future_is_refused_beyond_what_clocks_may_differ() {
-        let (claim, token) = issued();
+        let (session_ref, token) = issued();
 
         let before =
             |seconds| tokens_at(start() - Duration::from_secs(seconds)).verify(token.expose());
 
-        assert_eq!((before(60), before(61)), (Some(claim), None));
+        assert_eq!((before(60), before(61)), (Some(session_ref), None));
     }
 
     #[test]
     fn a_token_of_the_previous_key_is_taken_only_while_that_key_is_named() {
-        let (claim, token) = issued();
+        let (session_ref, token) = issued();
         let read = |keys: SigningKeys| {
             tokens(&keys, names("pia-server", "pia-client"), start()).verify(token.expose())
         };
 
-        assert_eq!(read(keys(SECOND, Some(FIRST))), Some(claim));
+        assert_eq!(read(keys(SECOND, Some(FIRST))), Some(session_ref));
         assert_eq!(read(keys(SECOND, None)), None);
     }
 
@@ -290,10 +290,10 @@ mod tests {
 
     #[test]
     fn a_token_that_does_not_name_its_key_is_refused() {
-        let (claim, _) = issued();
+        let (session_ref, _) = issued();
         let claims = Claims {
-            sub: claim.user,
-            sid: claim.session,
+            sub: session_ref.user,
+            sid: session_ref.session,
             iss: "pia-server",
             aud: "pia-client",
             iat: seconds(start()),
@@ -306,16 +306,16 @@ mod tests {
 
         let read = |header: &Header| tokens_at(start()).verify(&signed(header, &claims));
 
-        assert_eq!(read(&our_header()), Some(claim));
+        assert_eq!(read(&our_header()), Some(session_ref));
         assert_eq!((read(&nameless), read(&stranger)), (None, None));
     }
 
     #[test]
     fn a_token_of_another_algorithm_is_refused_though_the_key_is_right() {
-        let (claim, _) = issued();
+        let (session_ref, _) = issued();
         let claims = Claims {
-            sub: claim.user,
-            sid: claim.session,
+            sub: session_ref.user,
+            sid: session_ref.session,
             iss: "pia-server",
             aud: "pia-client",
             iat: seconds(start()),
@@ -341,9 +341,9 @@ mod tests {
 
     #[test]
     fn a_token_must_say_all_it_has_to_and_once() {
-        let (claim, _) = issued();
+        let (session_ref, _) = issued();
         let now = seconds(start());
-        let (sub, sid) = (claim.user, claim.session);
+        let (sub, sid) = (session_ref.user, session_ref.session);
         let forged =
             Forged { sub, sid, iss: vec![], aud: "pia-client", iat: now, exp: Some(now + 900) };
         let several = Forged { iss: vec!["pia-server", "another"], ..forged.clone() };

@@ -62,10 +62,13 @@ impl CallerCache {
     }
 
     /// Returns the state of a caller, from the cache or else from the store.
-    pub async fn standing(&self, claim: SessionRef) -> Result<Option<CallerState>, Unavailable> {
-        match self.cached(claim) {
+    pub async fn standing(
+        &self,
+        session_ref: SessionRef,
+    ) -> Result<Option<CallerState>, Unavailable> {
+        match self.cached(session_ref) {
             Some(standing) => Ok(Some(standing)),
-            None => self.fresh(claim).await,
+            None => self.fresh(session_ref).await,
         }
     }
 
@@ -75,8 +78,8 @@ impl CallerCache {
     }
 
     /// Invalidates the entry of a session that has ended.
-    pub fn forget(&self, claim: SessionRef) {
-        self.inner.states.invalidate(claim.user, |it| *it == Credential::from(claim));
+    pub fn forget(&self, session_ref: SessionRef) {
+        self.inner.states.invalidate(session_ref.user, |it| *it == Credential::from(session_ref));
     }
 
     /// Invalidates the entries of a user whose account has changed, or of whom
@@ -118,7 +121,7 @@ mod tests {
         }
     }
 
-    fn claim() -> SessionRef {
+    fn session_ref() -> SessionRef {
         SessionRef { user: UserId::generate(), session: SessionId::generate() }
     }
 
@@ -132,7 +135,7 @@ mod tests {
         store
     }
 
-    fn standings(store: MockAccountStore) -> (CallerCache, Arc<SecondsClock>) {
+    fn caller_cache(store: MockAccountStore) -> (CallerCache, Arc<SecondsClock>) {
         let hands = Arc::new(SecondsClock::default());
         let clock: Arc<dyn Clock> = Arc::<SecondsClock>::clone(&hands);
         (CallerCache::new(Arc::new(store), clock), hands)
@@ -145,23 +148,23 @@ mod tests {
             .expect_standing()
             .times(2)
             .returning(|user, session, _| Ok(Some(good(user, session))));
-        let ((standings, hands), claim) = (standings(store), claim());
+        let ((caller_cache, hands), session_ref) = (caller_cache(store), session_ref());
 
         for second in [0, 1, 5, 6] {
             hands.set(second);
-            assert!(standings.standing(claim).await.unwrap().is_some());
+            assert!(caller_cache.standing(session_ref).await.unwrap().is_some());
         }
     }
 
     #[tokio::test]
     async fn what_is_remembered_is_gone_after_five_seconds_and_under_a_clock_set_back() {
-        let ((standings, hands), claim) = (standings(all_good()), claim());
+        let ((caller_cache, hands), session_ref) = (caller_cache(all_good()), session_ref());
         hands.set(100);
-        standings.fresh(claim).await.unwrap();
+        caller_cache.fresh(session_ref).await.unwrap();
 
         let cached_at = |second| {
             hands.set(second);
-            standings.cached(claim).is_some()
+            caller_cache.cached(session_ref).is_some()
         };
 
         assert_eq!([99, 100, 105, 106].map(cached_at), [false, true, true, false]);
@@ -175,41 +178,41 @@ mod tests {
             let first = asked.fetch_add(1, Ordering::SeqCst) == 0;
             Ok(first.then(|| good(user, session)))
         });
-        let ((standings, _), claim) = (standings(store), claim());
+        let ((caller_cache, _), session_ref) = (caller_cache(store), session_ref());
 
-        let first = standings.fresh(claim).await.unwrap();
-        let second = standings.fresh(claim).await.unwrap();
+        let first = caller_cache.fresh(session_ref).await.unwrap();
+        let second = caller_cache.fresh(session_ref).await.unwrap();
 
         assert_eq!((first.is_some(), second.is_some()), (true, false));
-        assert_eq!(standings.cached(claim), None);
+        assert_eq!(caller_cache.cached(session_ref), None);
     }
 
     #[tokio::test]
     async fn an_ended_session_is_forgotten_and_no_other() {
-        let (standings, _) = standings(all_good());
-        let (ended, other) = (claim(), claim());
-        for claim in [ended, other] {
-            standings.fresh(claim).await.unwrap();
+        let (caller_cache, _) = caller_cache(all_good());
+        let (ended, other) = (session_ref(), session_ref());
+        for session_ref in [ended, other] {
+            caller_cache.fresh(session_ref).await.unwrap();
         }
 
-        standings.forget(ended);
+        caller_cache.forget(ended);
 
-        assert!(standings.cached(ended).is_none() && standings.cached(other).is_some());
+        assert!(caller_cache.cached(ended).is_none() && caller_cache.cached(other).is_some());
     }
 
     #[tokio::test]
     async fn a_changed_account_is_forgotten_with_all_its_sessions() {
-        let (standings, _) = standings(all_good());
-        let (first, other) = (claim(), claim());
+        let (caller_cache, _) = caller_cache(all_good());
+        let (first, other) = (session_ref(), session_ref());
         let second = SessionRef { session: SessionId::generate(), ..first };
-        for claim in [first, second, other] {
-            standings.fresh(claim).await.unwrap();
+        for session_ref in [first, second, other] {
+            caller_cache.fresh(session_ref).await.unwrap();
         }
 
-        standings.forget_user(first.user);
+        caller_cache.forget_user(first.user);
 
-        assert!(standings.cached(first).is_none() && standings.cached(second).is_none());
-        assert!(standings.cached(other).is_some());
+        assert!(caller_cache.cached(first).is_none() && caller_cache.cached(second).is_none());
+        assert!(caller_cache.cached(other).is_some());
     }
 
     /// A store in whose reading something is forgotten.
@@ -221,28 +224,32 @@ mod tests {
             forget_meanwhile(seen.get().unwrap(), SessionRef { user, session });
             Ok(Some(good(user, session)))
         });
-        let ((standings, _), claim) = (standings(store), claim());
-        gates.set(standings.clone()).ok().unwrap();
+        let ((caller_cache, _), session_ref) = (caller_cache(store), session_ref());
+        gates.set(caller_cache.clone()).ok().unwrap();
 
-        assert!(standings.fresh(claim).await.unwrap().is_some());
-        standings.cached(claim)
+        assert!(caller_cache.fresh(session_ref).await.unwrap().is_some());
+        caller_cache.cached(session_ref)
     }
 
     #[tokio::test]
     async fn a_look_that_began_before_a_change_is_not_remembered_after_it() {
         assert!(cached_after(|_, _| {}).await.is_some());
         assert!(cached_after(CallerCache::forget).await.is_none());
-        assert!(cached_after(|standings, claim| standings.forget_user(claim.user)).await.is_none());
-        assert!(cached_after(|standings, _| standings.forget_everyone()).await.is_none());
+        assert!(
+            cached_after(|caller_cache, session_ref| caller_cache.forget_user(session_ref.user))
+                .await
+                .is_none()
+        );
+        assert!(cached_after(|caller_cache, _| caller_cache.forget_everyone()).await.is_none());
     }
 
     #[tokio::test]
     async fn an_outage_is_told_and_nothing_is_remembered_of_it() {
         let mut store = MockAccountStore::new();
         store.expect_standing().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
-        let ((standings, _), claim) = (standings(store), claim());
+        let ((caller_cache, _), session_ref) = (caller_cache(store), session_ref());
 
-        assert!(standings.standing(claim).await.is_err());
-        assert_eq!(standings.cached(claim), None);
+        assert!(caller_cache.standing(session_ref).await.is_err());
+        assert_eq!(caller_cache.cached(session_ref), None);
     }
 }

@@ -28,7 +28,7 @@ struct RefreshKey {
 }
 
 /// A token that was shown, as one of the keys sees it.
-pub(crate) struct Shown {
+pub(crate) struct PresentedRefreshToken {
     /// Hash of the token if it was issued under that key.
     pub(crate) hash: TokenHash,
     /// The one token that can follow it.
@@ -54,14 +54,22 @@ impl RefreshKeys {
 
     /// Returns the possible hashes of a presented token: under the current key
     /// or the previous one.
-    pub(crate) fn hashes_of(&self, token: &Secret<String>) -> impl Iterator<Item = Shown> {
+    pub(crate) fn hashes_of(
+        &self,
+        token: &Secret<String>,
+    ) -> impl Iterator<Item = PresentedRefreshToken> {
         let plausible = (1..=MAX_BYTES).contains(&token.expose().len());
         let keys = std::iter::once(&self.current).chain(&self.previous);
         keys.filter(move |_| plausible).map(|key| {
             let successor = key.successor(token);
             let successor_hash = self.current.hash(&successor);
             let successor_hash_before = self.previous.as_ref().map(|it| it.hash(&successor));
-            Shown { hash: key.hash(token), successor, successor_hash, successor_hash_before }
+            PresentedRefreshToken {
+                hash: key.hash(token),
+                successor,
+                successor_hash,
+                successor_hash_before,
+            }
         })
     }
 }
@@ -134,7 +142,7 @@ mod tests {
         let old = keys("old", None).hash(&token);
         let changed = keys("new", Some("old"));
 
-        let seen: Vec<Shown> = changed.hashes_of(&token).collect();
+        let seen: Vec<PresentedRefreshToken> = changed.hashes_of(&token).collect();
 
         assert_eq!(seen.len(), 2);
         assert_eq!(seen[1].hash, old);

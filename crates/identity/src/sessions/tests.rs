@@ -10,7 +10,7 @@ use crate::sessions::signing_keys::SigningKeys;
 
 struct Fixture {
     sessions: Sessions,
-    standings: CallerCache,
+    caller_cache: CallerCache,
     access: AccessTokens,
 }
 
@@ -48,10 +48,10 @@ fn fixture(store: MockSessionStore, previous_key: Option<&str>) -> Fixture {
     accounts
         .expect_standing()
         .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
-    let standings = CallerCache::new(Arc::new(accounts), Arc::clone(&clock));
+    let caller_cache = CallerCache::new(Arc::new(accounts), Arc::clone(&clock));
     let tokens = (access.clone(), RefreshKeys::derive(&keys));
-    let sessions = Sessions::new(Arc::new(store), standings.clone(), tokens, settings, clock);
-    Fixture { sessions, standings, access }
+    let sessions = Sessions::new(Arc::new(store), caller_cache.clone(), tokens, settings, clock);
+    Fixture { sessions, caller_cache, access }
 }
 
 async fn refresh_when(
@@ -73,11 +73,11 @@ async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
     let told = QueuedEmail::new("new-device").to_user(Timestamp::UNIX_EPOCH, user);
     store
         .expect_begin()
-        .withf(move |new, most, effects, others| {
+        .withf(move |new, max, effects, others| {
             let at = Timestamp::UNIX_EPOCH;
             (new.user, new.epoch) == (user, CredentialsEpoch(7))
                 && new.expires_at == at + Duration::from_hours(720)
-                && *most == 10
+                && *max == 10
                 && (new.method, &new.device) == (PASSWORD, &tidied())
                 && *effects == SideEffects::audit(at, user, "session.started")
                 && (others.if_ended)(user, at) == SideEffects::about(at, user, "session.evicted")
@@ -89,8 +89,8 @@ async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
 
     let grant = fixture.sessions.start(&account(user), PASSWORD, device()).await.unwrap();
 
-    let claim = fixture.access.verify(grant.access.expose());
-    assert_eq!(claim, Some(SessionRef { user, session: grant.session }));
+    let session_ref = fixture.access.verify(grant.access.expose());
+    assert_eq!(session_ref, Some(SessionRef { user, session: grant.session }));
     assert_eq!(grant.expires_in, Duration::from_mins(15));
 }
 
@@ -212,7 +212,7 @@ async fn an_answer_lost_while_the_keys_were_changed_is_told_again() {
 
 #[tokio::test]
 async fn signing_out_ends_the_session_for_the_gates_at_once() {
-    let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
+    let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let mut store = MockSessionStore::new();
     store
         .expect_end()
@@ -221,39 +221,39 @@ async fn signing_out_ends_the_session_for_the_gates_at_once() {
             effects(user, *at) == SideEffects::audit(*at, user, "session.ended")
         })
         .once()
-        .returning(move |_, _, _| Ok(Some((claim.user, claim.session))));
+        .returning(move |_, _, _| Ok(Some((session_ref.user, session_ref.session))));
     let fixture = fixture(store, None);
-    fixture.standings.fresh(claim).await.unwrap();
+    fixture.caller_cache.fresh(session_ref).await.unwrap();
 
     fixture.sessions.end(&secret("a token")).await.unwrap();
 
-    assert_eq!(fixture.standings.cached(claim), None);
+    assert_eq!(fixture.caller_cache.cached(session_ref), None);
 }
 
 #[tokio::test]
 async fn a_reused_token_has_everyone_looked_at_anew() {
-    let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
+    let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let mut store = MockSessionStore::new();
     store.expect_rotate().returning(|_, _| Ok(Rotation::Reused));
     let fixture = fixture(store, None);
-    fixture.standings.fresh(claim).await.unwrap();
+    fixture.caller_cache.fresh(session_ref).await.unwrap();
 
     fixture.sessions.refresh(&secret("a token"), device()).await.unwrap_err();
 
-    assert_eq!(fixture.standings.cached(claim), None);
+    assert_eq!(fixture.caller_cache.cached(session_ref), None);
 }
 
 #[tokio::test]
 async fn a_new_session_has_the_users_others_looked_at_anew() {
-    let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
+    let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let mut store = MockSessionStore::new();
     store.expect_begin().returning(|_, _, _, _| Ok(SessionStarted::Done));
     let fixture = fixture(store, None);
-    fixture.standings.fresh(claim).await.unwrap();
+    fixture.caller_cache.fresh(session_ref).await.unwrap();
 
-    fixture.sessions.start(&account(claim.user), PASSWORD, device()).await.unwrap();
+    fixture.sessions.start(&account(session_ref.user), PASSWORD, device()).await.unwrap();
 
-    assert_eq!(fixture.standings.cached(claim), None);
+    assert_eq!(fixture.caller_cache.cached(session_ref), None);
 }
 
 /// Returns the outcome of ending all other sessions, and whether the gates
@@ -272,9 +272,9 @@ async fn revoke_others_when(ended: Option<u64>) -> (Result<u64, RevokeError>, Op
         .once()
         .returning(move |_, _, _, _| Ok(ended));
     let fixture = fixture(store, None);
-    fixture.standings.fresh(other).await.unwrap();
+    fixture.caller_cache.fresh(other).await.unwrap();
     let outcome = fixture.sessions.revoke_others(caller).await;
-    (outcome, fixture.standings.cached(other))
+    (outcome, fixture.caller_cache.cached(other))
 }
 
 #[tokio::test]

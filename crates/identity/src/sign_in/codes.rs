@@ -43,7 +43,7 @@ pub(crate) struct OneTimeCodes {
     pub(crate) store: Arc<dyn SignInCodes>,
     pub(crate) accounts: Arc<dyn AccountStore>,
     pub(crate) sessions: Sessions,
-    pub(crate) standings: CallerCache,
+    pub(crate) caller_cache: CallerCache,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -77,7 +77,7 @@ impl OneTimeCodes {
             CodeRedemption::Redeemed(user) => user,
             CodeRedemption::Refused => return Err(RedeemError::InvalidGrant),
             CodeRedemption::Replayed(user) => {
-                self.standings.forget_user(user);
+                self.caller_cache.forget_user(user);
                 return Err(RedeemError::InvalidGrant);
             }
         };

@@ -74,9 +74,9 @@ impl fmt::Display for Network {
     }
 }
 
-fn tidy(text: Option<String>, most: usize) -> Option<String> {
+fn tidy(text: Option<String>, max: usize) -> Option<String> {
     let shown: String = text?.chars().filter(|it| !it.is_control()).collect();
-    let short = truncate(shown.trim(), most).trim_end();
+    let short = truncate(shown.trim(), max).trim_end();
     (!short.is_empty()).then(|| short.to_owned())
 }
 

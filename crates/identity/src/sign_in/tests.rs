@@ -140,7 +140,7 @@ impl World {
         let ports = SignInPorts {
             accounts: Arc::new(accounts),
             app_passwords: app_passwords(self.app_password, steps),
-            guesses: ledger(self.attempt, steps),
+            throttle: ledger(self.attempt, steps),
             hasher: Arc::new(hasher),
             log: Arc::new(failures),
             verification: fakes::verification(self.owes_verification),
@@ -210,9 +210,9 @@ fn sessions(begun: SessionStarted, clock: &Arc<dyn Clock>) -> Sessions {
     let names = TokenNames { issuer: "issuer".to_owned(), audience: "audience".to_owned() };
     let settings = LiveSetting::new(SessionSettings::default());
     let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(clock));
-    let standings = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(clock));
+    let caller_cache = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(clock));
     let tokens = (access, RefreshKeys::derive(&keys));
-    Sessions::new(Arc::new(store), standings, tokens, settings, Arc::clone(clock))
+    Sessions::new(Arc::new(store), caller_cache, tokens, settings, Arc::clone(clock))
 }
 
 #[tokio::test]
@@ -352,8 +352,8 @@ async fn no_wait_is_told_that_is_longer_than_the_longest() {
 
     let (outcome, _) = world.sign_in(ADDRESS).await;
 
-    let most = Duration::from_mins(15);
-    assert!(matches!(outcome, Err(SignInError::TooMany { wait }) if wait == most));
+    let max = Duration::from_mins(15);
+    assert!(matches!(outcome, Err(SignInError::TooMany { wait }) if wait == max));
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ async fn a_mail_arrives_as_it_was_written() {
     let sent = smtp(settings(&relay)).send(&written).await;
 
     let got = relay.next_mail().await;
-    assert_eq!(sent, RelayOutcome::Taken);
+    assert_eq!(sent, RelayOutcome::Accepted);
     assert_eq!((&*got.from, &*got.to), ("pia@pia.example", &["ada@example.org".to_owned()][..]));
     assert_eq!(got.subject(), written.rendition.subject);
     assert_eq!(got.text.replace("\r\n", "\n"), written.rendition.text);
@@ -53,7 +53,7 @@ async fn no_header_can_be_made_by_what_a_mail_says() {
     let sent = smtp(named).send(&written).await;
 
     let got = relay.next_mail().await;
-    assert_eq!(sent, RelayOutcome::Taken);
+    assert_eq!(sent, RelayOutcome::Accepted);
     assert_eq!(got.header("bcc"), None);
     assert_eq!(got.to, ["ada@example.org"]);
     assert_eq!(got.text.replace("\r\n", "\n"), written.rendition.text);
@@ -80,7 +80,7 @@ async fn a_relay_of_plain_letters_gets_no_other_addresses() {
 
     let why = "the relay takes only addresses of plain letters".to_owned();
     assert_eq!(sent, RelayOutcome::Refused(why));
-    assert_eq!(send(settings(&relay)).await, RelayOutcome::Taken);
+    assert_eq!(send(settings(&relay)).await, RelayOutcome::Accepted);
     assert_eq!(relay.stop().await.len(), 1);
 }
 
@@ -92,7 +92,7 @@ async fn a_domain_in_another_script_is_one_that_any_relay_takes() {
     let smtp = smtp(MailSettings { from, ..settings(&relay) });
     let sent = smtp.send(&mail("karl@müller.example")).await;
 
-    assert_eq!(sent, RelayOutcome::Taken);
+    assert_eq!(sent, RelayOutcome::Accepted);
     let got = relay.next_mail().await;
     assert_eq!(
         (&*got.from, &*got.to[0]),

@@ -35,7 +35,7 @@ async fn a_connection_that_ended_while_it_idled_is_replaced() {
 
     let sent = smtp.send(&mail("ada@example.org")).await;
 
-    assert_eq!(sent, RelayOutcome::Taken);
+    assert_eq!(sent, RelayOutcome::Accepted);
     assert_eq!(relay.stop().await.len(), 1);
 }
 
@@ -53,7 +53,7 @@ async fn a_relay_that_puts_a_mail_off_takes_it_later() {
     let why = "the relay does not take mail to this address: transient error (451): 4.7.1 … try \
                again later";
     let later = RelayOutcome::TryLater(why.to_owned());
-    assert_eq!(all, [later.clone(), later, RelayOutcome::Taken]);
+    assert_eq!(all, [later.clone(), later, RelayOutcome::Accepted]);
     assert_eq!(relay.stop().await.len(), 1);
 }
 
@@ -96,7 +96,7 @@ async fn a_relay_that_hangs_up_half_way_gets_the_mail_again() {
     let second = smtp.send(&mail("ada@example.org")).await;
 
     assert!(matches!(first, RelayOutcome::TryLater(_)), "{first:?}");
-    assert_eq!(second, RelayOutcome::Taken);
+    assert_eq!(second, RelayOutcome::Accepted);
     assert_eq!(relay.stop().await.len(), 1);
 }
 
@@ -159,7 +159,7 @@ async fn a_relay_that_asks_for_it_is_told_who_we_are() {
     let (unnamed, wrong) = (away(unnamed), away(wrong));
     assert!(unnamed.contains("(530)"), "{unnamed}");
     assert!(wrong.contains("(535)") && !wrong.contains("wr0ng"), "{wrong}");
-    assert_eq!(right, RelayOutcome::Taken);
+    assert_eq!(right, RelayOutcome::Accepted);
     assert_eq!(relay.next_mail().await.user.as_deref(), Some("pia"));
 }
 
@@ -174,7 +174,7 @@ async fn a_relay_is_greeted_with_the_name_under_which_the_server_is_known() {
         let relay = FakeRelay::start().await;
         let smtp = SmtpRelay::new(LiveSetting::new(Some(settings(&relay))), host);
 
-        assert_eq!(smtp.send(&mail("ada@example.org")).await, RelayOutcome::Taken);
+        assert_eq!(smtp.send(&mail("ada@example.org")).await, RelayOutcome::Accepted);
         assert_eq!(relay.next_mail().await.greeting, greeted);
     }
 }

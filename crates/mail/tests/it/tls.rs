@@ -33,7 +33,7 @@ async fn name_and_mail_are_sent_once_the_connection_is_encrypted() {
 
         let sent = send(trusting(&relay, security)).await;
 
-        assert_eq!(sent, RelayOutcome::Taken, "{tls:?}");
+        assert_eq!(sent, RelayOutcome::Accepted, "{tls:?}");
         let got = relay.next_mail().await;
         assert_eq!((got.encrypted, got.user.as_deref()), (true, Some("pia")), "{tls:?}");
     }

@@ -96,7 +96,7 @@ impl Scene {
 
 #[tokio::test]
 async fn what_the_relay_took_is_forgotten() {
-    let mut scene = Scene::with(mail(letter(None))).answering(RelayOutcome::Taken);
+    let mut scene = Scene::with(mail(letter(None))).answering(RelayOutcome::Accepted);
     scene.outbox.expect_sent().withf(|it| *it == claim(START)).once().returning(|_| Ok(()));
 
     assert_eq!(scene.deliver().await, Delivery::Sent);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_assistant::{CreditStore, Micros, Mismatch, Weeks};
+use pia_assistant::{CreditMismatch, CreditStore, Micros, Weeks};
 use pia_kernel::{AuditEntry, Clock, LiveSetting, SideEffects};
 use pia_policy::GroupError;
 use pia_settings::CreditsCommand;
@@ -14,7 +14,7 @@ use super::{AdminError, line};
 
 /// Services that administer budgets, without a server around them.
 pub(super) struct CreditServices {
-    bank: SqlCreditStore,
+    credit_store: SqlCreditStore,
     clock: Arc<dyn Clock>,
 }
 
@@ -22,7 +22,7 @@ impl CreditServices {
     pub(super) fn open(db: &Database, clock: &Arc<dyn Clock>) -> Self {
         let weeks = LiveSetting::new(Weeks::default());
         Self {
-            bank: SqlCreditStore::idle(db.clone(), weeks, Arc::clone(clock)),
+            credit_store: SqlCreditStore::idle(db.clone(), weeks, Arc::clone(clock)),
             clock: Arc::clone(clock),
         }
     }
@@ -40,12 +40,12 @@ impl CreditServices {
     }
 
     async fn check(&self) -> Result<String, AdminError> {
-        let mismatches = self.bank.find_mismatches().await?;
+        let mismatches = self.credit_store.find_mismatches().await?;
         if mismatches.is_empty() {
             return Ok("What is reserved is what open calls may spend.\n".to_owned());
         }
         let mut told = String::from("reserved and open do not agree, in millionths of a credit:\n");
-        for Mismatch { window, reserved, open } in mismatches {
+        for CreditMismatch { window, reserved, open } in mismatches {
             line(&mut told, format_args!("{window}: reserved {}, open {}", reserved.0, open.0));
         }
         Err(AdminError::Unsound(told))
@@ -66,7 +66,7 @@ impl CreditServices {
             action: "Group.ToppedUp",
         };
         let effects = SideEffects { audit: vec![entry], mail: Vec::new() };
-        let given = self.bank.top_up(group.id, Micros::credits(credits), effects).await?;
+        let given = self.credit_store.top_up(group.id, Micros::credits(credits), effects).await?;
         let given = given.ok_or(GroupError::Unknown)?.rounded_down();
         Ok(format!("{} was given {credits} credits, {given} in all.\n", group.name.as_str()))
     }

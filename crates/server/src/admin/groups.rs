@@ -25,13 +25,13 @@ pub(super) struct GroupServices {
 impl GroupServices {
     pub(super) fn open(
         db: &Database,
-        standings: &CallerCache,
+        caller_cache: &CallerCache,
         licence: LiveSetting<LicenceState>,
         clock: &Arc<dyn Clock>,
         catalogue: &ListedEntries,
     ) -> Self {
         let free = LiveSetting::new(DEFAULT_GROUP);
-        let GroupPolicy { groups, rules: _ } = GroupPolicy::compose(db, standings, free, clock);
+        let GroupPolicy { groups, rules: _ } = GroupPolicy::compose(db, caller_cache, free, clock);
         let (clock, catalogue) = (Arc::clone(clock), catalogue.clone());
         Self { groups, licence, clock, catalogue }
     }
@@ -153,9 +153,9 @@ fn format_settings(settings: &GroupSettings) -> String {
         line(&mut told, format_args!("quota.{name}={limit}{default}"));
     }
     for limit in BudgetPeriod::ALL {
-        let (name, most) = (limit.name(), settings.credits.of(limit));
-        let none = if most == 0 { " (no limit)" } else { "" };
-        line(&mut told, format_args!("credits.{name}={most}{none}"));
+        let (name, max) = (limit.name(), settings.credits.of(limit));
+        let none = if max == 0 { " (no limit)" } else { "" };
+        line(&mut told, format_args!("credits.{name}={max}{none}"));
     }
     line(&mut told, format_args!("credits.pool={}", settings.credits.pool));
     for (mode, entry) in &settings.modes {

@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 const MAX_CACHED_GROUPS: usize = 64_000;
 
 /// Settings of groups as rules of AI calls.
-pub(crate) struct RulesOfGroups {
+pub(crate) struct PolicyGroupRules {
     store: Arc<dyn GroupStore>,
     /// The group of those who do not pay.
     free: LiveSetting<GroupId>,
@@ -24,7 +24,7 @@ pub(crate) struct RulesOfGroups {
     cache: RecentCache<GroupId, Arc<GroupRules>>,
 }
 
-impl RulesOfGroups {
+impl PolicyGroupRules {
     /// Creates rules that are read on the runtime that this is called on.
     pub(crate) fn new(
         store: Arc<dyn GroupStore>,
@@ -43,7 +43,7 @@ impl RulesOfGroups {
 }
 
 #[async_trait]
-impl Rules for RulesOfGroups {
+impl Rules for PolicyGroupRules {
     async fn rules_of(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
         match self.cache.get(group, &group) {
             Some(rules) => Ok(rules),
@@ -75,7 +75,7 @@ fn rules(settings: GroupSettings, free: bool) -> GroupRules {
     let GroupSettings { quotas: _, credits, modes, persona_types, models } = settings;
     let modes = modes.into_iter();
     GroupRules {
-        modes: modes.filter_map(|(mode, entry)| Some((Mode::named(&mode)?, entry))).collect(),
+        modes: modes.filter_map(|(mode, entry)| Some((Mode::from_name(&mode)?, entry))).collect(),
         persona_types,
         models,
         credits,
@@ -107,9 +107,9 @@ mod tests {
         store
     }
 
-    fn over(store: MockGroupStore, free: GroupId) -> (RulesOfGroups, Arc<ManualClock>) {
+    fn over(store: MockGroupStore, free: GroupId) -> (PolicyGroupRules, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
-        let rules = RulesOfGroups::new(
+        let rules = PolicyGroupRules::new(
             Arc::new(store),
             LiveSetting::new(free),
             Arc::<ManualClock>::clone(&clock),

@@ -6,21 +6,21 @@ use pia_identity::CallerCache;
 use pia_kernel::{GroupId, UserId};
 use pia_policy::GroupWatch;
 
-use super::RulesOfGroups;
+use super::PolicyGroupRules;
 
 /// Caches of groups and memberships in this process.
-pub(crate) struct Copies {
-    pub(crate) standings: CallerCache,
-    pub(crate) rules: Arc<RulesOfGroups>,
+pub(crate) struct GroupCaches {
+    pub(crate) caller_cache: CallerCache,
+    pub(crate) rules: Arc<PolicyGroupRules>,
 }
 
-impl GroupWatch for Copies {
+impl GroupWatch for GroupCaches {
     fn group_changed(&self, group: GroupId) {
         self.rules.forget(group);
     }
 
     fn member_moved(&self, user: UserId) {
-        self.standings.forget_user(user);
+        self.caller_cache.forget_user(user);
     }
 }
 
@@ -41,24 +41,28 @@ mod tests {
         accounts
             .expect_standing()
             .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
-        let standings = CallerCache::new(Arc::new(accounts), Arc::new(SystemClock));
+        let caller_cache = CallerCache::new(Arc::new(accounts), Arc::new(SystemClock));
         let mut store = MockGroupStore::new();
         store.expect_settings().times(2).returning(|_| Ok(Some(GroupSettings::default())));
         store.expect_change().returning(|_, _, _| Ok(SettingsChanged::Unknown));
         store.expect_put().returning(|_, _, _| Ok(MemberMoved::Done));
         let free = LiveSetting::new(GroupId::generate());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let policy =
-            GroupPolicy::over(Arc::new(store), &standings, free, (&clock, Duration::from_secs(5)));
+        let policy = GroupPolicy::over(
+            Arc::new(store),
+            &caller_cache,
+            free,
+            (&clock, Duration::from_secs(5)),
+        );
         let (user, group) = (UserId::generate(), GroupId::generate());
-        let claim = SessionRef { user, session: SessionId::generate() };
-        standings.fresh(claim).await.unwrap();
+        let session_ref = SessionRef { user, session: SessionId::generate() };
+        caller_cache.fresh(session_ref).await.unwrap();
         policy.rules.rules_of(group).await.unwrap();
 
         policy.groups.put(None, user, group).await.unwrap();
         policy.groups.change(None, group, &[SettingChange::Pool(true)]).await.unwrap_err();
         policy.rules.rules_of(group).await.unwrap();
 
-        assert!(standings.cached(claim).is_none());
+        assert!(caller_cache.cached(session_ref).is_none());
     }
 }

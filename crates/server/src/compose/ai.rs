@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pia_assistant::{
-    CreditSettings, Gateway, NoPersonas, Rules, TokenCounter, Unguarded, UpstreamLimiter,
+    CreditSettings, Gateway, NoGuardrail, NoPersonas, Rules, TokenCounter, UpstreamLimiter,
 };
 use pia_http::AiApi;
 use pia_kernel::LiveSetting;
@@ -43,7 +43,7 @@ impl AiFactory {
 impl AiFactory {
     pub(super) fn compose(
         base: &Infrastructure<'_>,
-        bank: &SqlCreditStore,
+        credit_store: &SqlCreditStore,
         rules: &Arc<dyn Rules>,
         stop: CancellationToken,
     ) -> Result<Self, ComposeError> {
@@ -58,28 +58,28 @@ impl AiFactory {
         let gateway = Gateway {
             search: Arc::<Upstream>::clone(&upstream),
             upstream,
-            usage: Arc::new(bank.clone()),
+            usage: Arc::new(credit_store.clone()),
             timer: Arc::new(TokioTimer::new(stop)),
             clock: base.clock(),
             catalogue: config.follow(catalogue),
             settings: config.follow(|it| it.ai.settings.clone()),
             rules: Arc::clone(rules),
-            credit_store: Arc::new(bank.clone()),
+            credit_store: Arc::new(credit_store.clone()),
             credits: credit_settings(config),
             tokens: Arc::new(O200k::default()) as Arc<dyn TokenCounter>,
             personas: Arc::new(NoPersonas),
-            guardrail: Arc::new(Unguarded),
+            guardrail: Arc::new(NoGuardrail),
             keys: Arc::default(),
-            upstream_limiter: Arc::new(UpstreamLimiter::shared_by(bank.instances())),
+            upstream_limiter: Arc::new(UpstreamLimiter::shared_by(credit_store.instances())),
             attempts: Arc::default(),
         };
         Ok(Self { gateway, limits, tls, caps: Arc::default(), sampling: Arc::default() })
     }
 
     /// Counts what becomes of calls, and of the usage that is written.
-    pub(super) fn count(&self, metrics: &Metrics, bank: &SqlCreditStore) {
-        count(metrics, bank);
-        count_admissions(metrics, bank);
+    pub(super) fn count(&self, metrics: &Metrics, credit_store: &SqlCreditStore) {
+        count(metrics, credit_store);
+        count_admissions(metrics, credit_store);
         let attempts = Arc::clone(&self.gateway.attempts);
         metrics.counters(
             "ai_attempts",
@@ -106,7 +106,7 @@ impl AiFactory {
             "AI calls that wait for room at an upstream",
             Box::new(move || waiting.load().1),
         );
-        let instances = bank.instances();
+        let instances = credit_store.instances();
         metrics.gauge(
             "ai_instances",
             "Instances that share what protected upstreams may be asked",
@@ -128,10 +128,10 @@ pub(super) fn credit_settings(config: &LiveConfig) -> LiveSetting<CreditSettings
 type Counted = fn(Counts) -> u64;
 
 /// Counts what becomes of admissions.
-fn count_admissions(metrics: &Metrics, bank: &SqlCreditStore) {
+fn count_admissions(metrics: &Metrics, credit_store: &SqlCreditStore) {
     let read = |of: Counted| {
-        let bank = bank.clone();
-        Box::new(move || of(bank.counts()))
+        let credit_store = credit_store.clone();
+        Box::new(move || of(credit_store.counts()))
     };
     let open = "AI calls for which credits are reserved";
     metrics.gauge("ai_reservations_open", open, read(|it| it.open));

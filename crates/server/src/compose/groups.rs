@@ -10,7 +10,7 @@ use pia_policy::{GroupStore, Groups};
 use pia_storage::Database;
 use pia_storage_policy::SqlGroups;
 
-use crate::bridges::{Copies, RulesOfGroups};
+use crate::bridges::{GroupCaches, PolicyGroupRules};
 
 /// Groups, and what AI calls are told of them.
 pub(crate) struct GroupPolicy {
@@ -20,27 +20,27 @@ pub(crate) struct GroupPolicy {
 
 impl GroupPolicy {
     /// Groups in `db`, of which `free` is the one of those who do not pay.
-    /// `standings` forgets whoever is put into another.
+    /// `caller_cache` forgets whoever is put into another.
     pub(crate) fn compose(
         db: &Database,
-        standings: &CallerCache,
+        caller_cache: &CallerCache,
         free: LiveSetting<GroupId>,
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let store = Arc::new(SqlGroups::new(db.clone()));
-        Self::over(store, standings, free, (clock, db.statement_timeout()))
+        Self::over(store, caller_cache, free, (clock, db.statement_timeout()))
     }
 
     /// Builds the services over any store.
     pub(crate) fn over(
         store: Arc<dyn GroupStore>,
-        standings: &CallerCache,
+        caller_cache: &CallerCache,
         free: LiveSetting<GroupId>,
         (clock, limit): (&Arc<dyn Clock>, Duration),
     ) -> Self {
-        let rules = RulesOfGroups::new(Arc::clone(&store), free, Arc::clone(clock), limit);
+        let rules = PolicyGroupRules::new(Arc::clone(&store), free, Arc::clone(clock), limit);
         let rules = Arc::new(rules);
-        let copies = Copies { standings: standings.clone(), rules: Arc::clone(&rules) };
+        let copies = GroupCaches { caller_cache: caller_cache.clone(), rules: Arc::clone(&rules) };
         Self { groups: Groups::new(store, Arc::new(copies), Arc::clone(clock)), rules }
     }
 }

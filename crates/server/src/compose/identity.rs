@@ -25,7 +25,7 @@ use crate::licence::LicenceSeats;
 /// Parts that several use cases of identity share.
 pub(super) struct IdentityParts {
     pub(super) proofs: FactorProofs,
-    pub(super) guesses: Arc<dyn PasswordThrottleStore>,
+    pub(super) throttle: Arc<dyn PasswordThrottleStore>,
     pub(super) log: Arc<dyn SignInLog>,
     pub(super) seats: Arc<dyn Seats>,
     pub(super) callers: CallerCache,
@@ -42,13 +42,13 @@ impl IdentityParts {
         let proofs = factor_proofs(base)?;
         let callers = CallerCache::new(Arc::clone(&proofs.ports.accounts), base.clock());
         let (tokens, sessions) = sessions(base, &callers);
-        let guesses: Arc<dyn PasswordThrottleStore> =
+        let throttle: Arc<dyn PasswordThrottleStore> =
             Arc::new(SqlPasswordThrottleStore::new(db.clone()));
         let challenges = Arc::new(SqlChallenges::new(db.clone()));
-        let challenges = FactorChallenges::new(challenges, Arc::clone(&guesses), proofs.clone());
+        let challenges = FactorChallenges::new(challenges, Arc::clone(&throttle), proofs.clone());
         Ok(Self {
             proofs,
-            guesses,
+            throttle,
             log: Arc::new(SqlSignIns::new(db.clone())),
             seats: Arc::new(LicenceSeats::new(base.licence.state(), base.clock())),
             callers,
@@ -145,7 +145,7 @@ fn sign_in(
     let ports = SignInPorts {
         accounts: Arc::clone(&parts.proofs.ports.accounts),
         app_passwords: Arc::clone(&parts.app_passwords),
-        guesses: Arc::clone(&parts.guesses),
+        throttle: Arc::clone(&parts.throttle),
         hasher: Arc::clone(&parts.proofs.ports.hasher),
         log: Arc::clone(&parts.log),
         verification: verification.clone(),

@@ -43,7 +43,7 @@ impl<'a> Infrastructure<'a> {
         let encryption = &start.encryption;
         let accept = if encryption.accept_new_master_key { AcceptNew::Yes } else { AcceptNew::No };
         let keys = master_keys(encryption, accept, &db).await?;
-        let stamp_gaps = SqlStampGaps::new(db.clone()).end(clock.now()).await;
+        let stamp_gaps = SqlStampGaps::new(db.clone()).record_gap_until(clock.now()).await;
         let stamp_gaps = stamp_gaps.map_err(ComposeError::Stamps)?;
         let mail = config.follow(|it| it.smtp.relay.is_some());
         fold_addresses(&db).await.map_err(ComposeError::Addresses)?;

@@ -23,9 +23,9 @@ pub(super) fn passwords(
         rules: base.config.follow(|it| it.local_auth.registration.clone()),
     };
     let tokens = email_tokens(base, parts);
-    let (guesses, callers) = (Arc::clone(&parts.guesses), parts.callers.clone());
+    let (throttle, callers) = (Arc::clone(&parts.throttle), parts.callers.clone());
     (
-        PasswordResets::new(tokens, passwords.clone(), guesses, callers.clone()),
+        PasswordResets::new(tokens, passwords.clone(), throttle, callers.clone()),
         PasswordChanges::new(parts.proofs.clone(), passwords, callers),
     )
 }

@@ -53,7 +53,7 @@ fn of_identity(base: &Infrastructure<'_>, use_cases: &UseCases) -> Vec<Maintenan
             &base.clock,
             |it, now| async move { it.sweep(now).await },
         ),
-        swept_at("old guesses", &parts.guesses, &base.clock, |it, now| async move {
+        swept_at("old guesses", &parts.throttle, &base.clock, |it, now| async move {
             it.sweep(now - GuessRules::default().memory).await
         }),
     ]

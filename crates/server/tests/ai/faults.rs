@@ -128,7 +128,7 @@ fn faults() -> Vec<Fault> {
 }
 
 /// Returns the faults that only a timeout ends.
-fn silences() -> Vec<Fault> {
+fn stamp_gaps() -> Vec<Fault> {
     use Then::{Drips, IsSilent};
     let head = "HTTP/1.1 200 OK\r\nx-slow:";
     let broken = (TOO_LATE, Told::Broken(TIMED_OUT));
@@ -242,7 +242,7 @@ async fn after_every_fault_of_an_upstream_nothing_is_left_open(database: TestDat
     }
     let short = json!({ "FirstByteTimeout": "2s", "SilenceTimeout": "2s", "AnswerTimeout": "2s" });
     app.reload(&json!({ "Ai": short }));
-    for fault in silences() {
+    for fault in stamp_gaps() {
         upstream.does(&fault.deed);
         is_told(&ada, fault.name, (fault.whole, fault.stream)).await;
     }

@@ -62,10 +62,10 @@ fn statuses(answers: &[Answer], status: u16) -> usize {
 async fn strangers_slow_down_one_another_and_not_the_owner(database: TestDatabase) {
     let world = World::new(database).await;
 
-    let mut guesses = Vec::new();
+    let mut throttle = Vec::new();
     for number in 0..200 {
         let from = format!("198.51.{}.{}", number / 100, number % 100 + 1);
-        guesses.push(world.guess(&from, "a wrong password").await);
+        throttle.push(world.guess(&from, "a wrong password").await);
     }
     let owner = world.guess(HOME, PASSWORD).await;
     let elsewhere = world.guess("203.0.113.9", PASSWORD).await;
@@ -73,7 +73,7 @@ async fn strangers_slow_down_one_another_and_not_the_owner(database: TestDatabas
     let later = world.guess("203.0.113.9", PASSWORD).await;
     let from_there_again = world.guess("203.0.113.9", PASSWORD).await;
 
-    assert_eq!((statuses(&guesses, 401), statuses(&guesses, 429)), (5, 195));
+    assert_eq!((statuses(&throttle, 401), statuses(&throttle, 429)), (5, 195));
     assert_eq!(owner.status, 200, "{}", owner.text());
     assert_eq!(elsewhere.refusal(), (429, "rate_limited"));
     assert_eq!(elsewhere.header("retry-after"), Some("1"));

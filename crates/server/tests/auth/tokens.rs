@@ -40,7 +40,7 @@ impl Forged {
         self
     }
 
-    fn claim(mut self, name: &str, value: Option<Value>) -> Self {
+    fn session_ref(mut self, name: &str, value: Option<Value>) -> Self {
         put(&mut self.claims, name, value);
         self
     }
@@ -113,7 +113,7 @@ async fn a_token_that_was_tampered_with_is_refused() {
         ("cut", cut.to_owned()),
         ("longer", format!("{whole}A")),
         ("another's claims", {
-            let other = real().claim("sub", Some(bobs.clone())).text();
+            let other = real().session_ref("sub", Some(bobs.clone())).text();
             format!("{other}.{signature}")
         }),
         ("nobody's algorithm", format!("{}.", real().head("alg", text("none")).text())),
@@ -124,20 +124,20 @@ async fn a_token_that_was_tampered_with_is_refused() {
         ("an empty key", real().signed_by(hmac::HMAC_SHA256, "")),
         ("no kid", real().head("kid", None).signed()),
         ("another kid", real().head("kid", text("other")).signed()),
-        ("another issuer", real().claim("iss", text("pia-servant")).signed()),
-        ("another audience", real().claim("aud", text("pia-admin")).signed()),
-        ("two audiences", real().claim("aud", Some(json!(["pia-client", "x"]))).signed()),
-        ("no end", real().claim("exp", None).signed()),
-        ("ended", real().claim("exp", Some(json!(1))).signed()),
-        ("from the future", real().claim("iat", Some(json!(9_999_999_999_i64))).signed()),
-        ("another's session", real().claim("sub", Some(bobs)).signed()),
-        ("no session", real().claim("sid", None).signed()),
+        ("another issuer", real().session_ref("iss", text("pia-servant")).signed()),
+        ("another audience", real().session_ref("aud", text("pia-admin")).signed()),
+        ("two audiences", real().session_ref("aud", Some(json!(["pia-client", "x"]))).signed()),
+        ("no end", real().session_ref("exp", None).signed()),
+        ("ended", real().session_ref("exp", Some(json!(1))).signed()),
+        ("from the future", real().session_ref("iat", Some(json!(9_999_999_999_i64))).signed()),
+        ("another's session", real().session_ref("sub", Some(bobs)).signed()),
+        ("no session", real().session_ref("sid", None).signed()),
         ("an unknown session", {
             let unknown = json!(uuid::Uuid::now_v7());
-            real().claim("sid", Some(unknown)).signed()
+            real().session_ref("sid", Some(unknown)).signed()
         }),
-        ("no user", real().claim("sub", text("admin")).signed()),
-        ("too long", real().claim("more", text(&"x".repeat(5000))).signed()),
+        ("no user", real().session_ref("sub", text("admin")).signed()),
+        ("too long", real().session_ref("more", text(&"x".repeat(5000))).signed()),
     ] {
         assert_eq!(status(&app, &token).await, 401, "{what}");
     }
@@ -184,7 +184,7 @@ async fn issuer_and_audience_are_the_operators_to_name() {
         .await;
     let ada = app.signed_in().await;
 
-    let usual = Forged::of(&ada).claim("iss", Some(json!("pia-server"))).signed();
+    let usual = Forged::of(&ada).session_ref("iss", Some(json!("pia-server"))).signed();
 
     assert_eq!(ada.get("/auth/me").await.status, 200);
     let claims = Forged::of(&ada).claims;

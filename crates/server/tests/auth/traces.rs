@@ -182,7 +182,7 @@ impl Kept {
     /// Every text and blob of a person's rows.
     async fn collect(&self, person: &Person) -> BTreeSet<Vec<u8>> {
         let mut all = BTreeSet::new();
-        for table in INVENTORY.iter().filter(|it| it.fate == ErasurePolicy::Goes) {
+        for table in INVENTORY.iter().filter(|it| it.erasure == ErasurePolicy::Delete) {
             for column in self.of(table.name) {
                 let blob = ["blob", "bytea"].contains(&column.kind.as_str());
                 let id = column.name == "id" || column.name.ends_with("_id");
@@ -242,7 +242,7 @@ impl Kept {
 }
 
 fn goes(table: &str) -> bool {
-    INVENTORY.iter().any(|it| it.name == table && it.fate == ErasurePolicy::Goes)
+    INVENTORY.iter().any(|it| it.name == table && it.erasure == ErasurePolicy::Delete)
 }
 
 fn files(folder: &std::path::Path, dump: &mut Vec<u8>) {
@@ -335,7 +335,7 @@ async fn nothing_is_left_of_whoever_leaves(database: TestDatabase) {
     let program = call.start().await;
     let (ada, bob) = (somebody(&program, "ada").await, somebody(&program, "bob").await);
     let kept = Kept::open(&database).await;
-    let theirs = INVENTORY.iter().filter(|it| !matches!(it.fate, ErasurePolicy::Nobodys(_)));
+    let theirs = INVENTORY.iter().filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)));
     let mut tables: Vec<_> = theirs.map(|it| it.name).filter(|it| *it != "accounts").collect();
     tables.sort_by_key(|it| FIRST.iter().position(|first| first == it).unwrap_or(FIRST.len()));
     for person in [&ada, &bob] {

@@ -56,7 +56,7 @@ impl Entry {
             from.restart("Model").required::<String>("say which model the entry stands for");
         }
         if model.is_named() && !model.is_reachable() {
-            from.note("ApiKey", "is missing: without a key the upstream will refuse every call");
+            from.warn("ApiKey", "is missing: without a key the upstream will refuse every call");
         }
         if !sound {
             return None;
@@ -72,7 +72,7 @@ impl Entry {
         let Self { id, model, .. } = self;
         let depth = from.restart("Model").required("say fast, standard or deep");
         if !model.has_key() && model.endpoint.is_none() {
-            from.note("ApiKey", "is missing: without a key the upstream will refuse every call");
+            from.warn("ApiKey", "is missing: without a key the upstream will refuse every call");
         }
         let endpoint = model.endpoint.as_ref().map_or(LINKUP, BaseUrl::as_str).to_owned();
         let protection = Protection { tokens_per_minute: None, ..model.protection };
@@ -85,7 +85,7 @@ impl Setting for SearchDepth {
         choice(text, &Self::ALL.map(|it| (it.name(), it)))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.name().to_owned()
     }
 }

@@ -30,7 +30,7 @@ impl Setting for EntryId {
         Ok(Self(id))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.clone()
     }
 }
@@ -50,7 +50,7 @@ impl Setting for ApiKey {
         }
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.expose().clone()
     }
 }
@@ -68,7 +68,7 @@ impl Setting for ApiVersion {
         Ok(Self(text.to_owned()))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.clone()
     }
 }

@@ -24,9 +24,9 @@ impl Setting for Kind {
         of_chat.ok_or_else(|| expected(&[LINKUP]))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         match self {
-            Self::Chat(provider) => provider.tell(),
+            Self::Chat(provider) => provider.format(),
             Self::Search => LINKUP.to_owned(),
         }
     }
@@ -40,7 +40,7 @@ impl Setting for ProviderType {
         numbered(text).ok_or_else(|| expected(&[]))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.name().to_owned()
     }
 }
@@ -84,7 +84,7 @@ impl Setting for ReasoningEffort {
         choice(text, &Self::ALL.map(|it| (it.name(), it)))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.name().to_owned()
     }
 }

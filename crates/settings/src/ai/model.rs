@@ -106,7 +106,7 @@ impl Model {
         let default = default.clone();
         let other = self.provider.is_some_and(|it| it != default.provider());
         if other && self.endpoint.is_none() && default.endpoint.is_some() {
-            from.note("ProviderType", "is another than that of Ai, whose Endpoint is used");
+            from.warn("ProviderType", "is another than that of Ai, whose Endpoint is used");
         }
         let (limits, usual) = (self.protection, default.protection);
         Self {
@@ -242,7 +242,7 @@ impl Model {
         let Some(provider) = self.provider else { return };
         let mut idle = |name: &str, given: bool, of: ProviderType| {
             if given && provider != of {
-                from.note(name, format!("has no effect but with the type {}", of.name()));
+                from.warn(name, format!("has no effect but with the type {}", of.name()));
             }
         };
         idle("AzureDeploymentName", self.deployment.is_some(), ProviderType::AzureOpenAi);
@@ -251,11 +251,11 @@ impl Model {
         let supports = self.takes_effort == Some(true);
         idle("SupportsReasoningEffort", supports, ProviderType::OpenAiCompatible);
         if !self.upstream_tools.is_empty() && provider == ProviderType::Anthropic {
-            from.note("UpstreamTools", "has no effect with the type Anthropic");
+            from.warn("UpstreamTools", "has no effect with the type Anthropic");
         }
         if self.web_search == Some(true) && !provider.searches_the_web() {
             let text = format!("is read as off: {} does not search the web", provider.name());
-            from.note("EnableWebSearch", text);
+            from.warn("EnableWebSearch", text);
         }
     }
 
@@ -277,12 +277,12 @@ impl Model {
             ("Fallbacks", !self.fallbacks.is_empty()),
         ];
         for (name, _) in of_models.into_iter().filter(|(_, given)| *given) {
-            from.note(name, "has no effect with the type Linkup");
+            from.warn(name, "has no effect with the type Linkup");
         }
         self.prices.mention_idle(from);
         if self.protection.tokens_per_minute.is_some() {
             let text = "has no effect with the type Linkup, which takes no tokens";
-            from.section("Protection").note("TokensPerMinute", text);
+            from.section("Protection").warn("TokensPerMinute", text);
         }
     }
 
@@ -316,10 +316,10 @@ fn fallbacks(from: &mut Section<'_>, effect: Effect) -> Vec<String> {
 }
 
 fn protection(from: &mut Section<'_>, effect: Effect) -> Protection {
-    let mut most = |name, most| from.field(name, effect).optional_within(1..=most);
+    let mut max = |name, max| from.field(name, effect).optional_within(1..=max);
     Protection {
-        requests_per_minute: most("RequestsPerMinute", 1_000_000),
-        tokens_per_minute: most("TokensPerMinute", 1_000_000_000),
-        concurrent: most("MaxConcurrent", 100_000),
+        requests_per_minute: max("RequestsPerMinute", 1_000_000),
+        tokens_per_minute: max("TokensPerMinute", 1_000_000_000),
+        concurrent: max("MaxConcurrent", 100_000),
     }
 }

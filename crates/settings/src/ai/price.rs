@@ -50,7 +50,7 @@ impl Prices {
             (CONNECTOR, self.connector.is_some()),
         ] {
             if given {
-                from.note(name, "has no effect with the type Linkup, which takes no tokens");
+                from.warn(name, "has no effect with the type Linkup, which takes no tokens");
             }
         }
     }
@@ -103,7 +103,7 @@ impl Setting for Price {
         thousandths(text.trim()).map(Self).ok_or_else(form)
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         let (whole, part) = (self.0 / 1000, self.0 % 1000);
         if part == 0 {
             return whole.to_string();
@@ -168,7 +168,7 @@ mod tests {
         ] {
             let price = Price::parse(text).unwrap();
 
-            assert_eq!((price.0, price.tell().as_str()), (thousandths, told), "{text}");
+            assert_eq!((price.0, price.format().as_str()), (thousandths, told), "{text}");
         }
     }
 

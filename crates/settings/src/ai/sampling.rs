@@ -22,7 +22,7 @@ impl Setting for Parameter {
         known.map(Self).ok_or(Reason::form("expected temperature, top_p or top_k"))
     }
 
-    fn tell(&self) -> String {
+    fn format(&self) -> String {
         self.0.to_owned()
     }
 }

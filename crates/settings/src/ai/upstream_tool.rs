@@ -46,7 +46,7 @@ impl Setting for PricedType {
         Ok(Self { kind: kind.to_owned(), price: Price::parse(price)? })
     }
 
-    fn tell(&self) -> String {
-        format!("{}={}", self.kind, self.price.tell())
+    fn format(&self) -> String {
+        format!("{}={}", self.kind, self.price.format())
     }
 }

@@ -123,8 +123,8 @@ fn others_are_called_when_something_changed() {
 /// Watches the operator's files, and waits for the first look.
 fn watched(operator: &Operator) -> (Watch, Receiver<()>) {
     let (sender, told) = channel();
-    let tell = move || sender.send(()).unwrap_or_default();
-    let watch = watch(operator.sources.files(), SOON, tell).unwrap();
+    let format = move || sender.send(()).unwrap_or_default();
+    let watch = watch(operator.sources.files(), SOON, format).unwrap();
     told.recv_timeout(LATE).unwrap();
     (watch, told)
 }

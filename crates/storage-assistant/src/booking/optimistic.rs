@@ -51,7 +51,7 @@ impl Batch {
         let Some(before) = last_seen.ours(&self.keys()) else { return Ok(None) };
         let held = LockedWindows::new(before.clone(), self.weeks, self.now)?;
         let missing = self.missing(&held);
-        if !missing.is_empty() || !self.unfilled(&held.books).is_empty() {
+        if !missing.is_empty() || !self.unfilled(&held.credit_windows).is_empty() {
             return Ok(None);
         }
         let decided = self.decide(held, &missing, Vec::new(), &[]);

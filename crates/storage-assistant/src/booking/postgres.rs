@@ -80,9 +80,9 @@ impl Batch {
         if !made && !missing.is_empty() {
             return Ok(Prepared::Not(AttemptOutcome::Missing(missing)));
         }
-        for holder in self.unfilled(&held.books) {
-            let unused = conn.alone()?.unused(last_week(&holder, &held.books)).await?;
-            fill(&mut held.books, &holder, unused);
+        for holder in self.unfilled(&held.credit_windows) {
+            let unused = conn.alone()?.unused(last_week(&holder, &held.credit_windows)).await?;
+            fill(&mut held.credit_windows, &holder, unused);
         }
         let written = written(conn.shared()?, &self.doubtful(&ended)).await?;
         let decided = self.decide(held, &missing, ended, &written);

@@ -40,9 +40,9 @@ impl Batch {
         if !made && !missing.is_empty() {
             return Ok(AttemptOutcome::Missing(missing));
         }
-        for holder in self.unfilled(&held.books) {
-            let unused = unused(conn, last_week(&holder, &held.books))?;
-            fill(&mut held.books, &holder, unused);
+        for holder in self.unfilled(&held.credit_windows) {
+            let unused = unused(conn, last_week(&holder, &held.credit_windows))?;
+            fill(&mut held.credit_windows, &holder, unused);
         }
         let ended = reservations(conn, &self.reservations())?;
         let written = written(conn, &self.doubtful(&ended))?;
@@ -50,7 +50,7 @@ impl Batch {
             return Ok(AttemptOutcome::Short);
         };
         entries.write(conn)?;
-        self.usage.iter().try_for_each(|it| note(conn, it))?;
+        self.usage.iter().try_for_each(|it| record(conn, it))?;
         Ok(AttemptOutcome::Booked(booked))
     }
 }
@@ -99,7 +99,7 @@ fn written(conn: &mut SqliteConnection, ids: &[DbUid]) -> QueryResult<Vec<DbUid>
 
 /// Writes usage down. What somebody used whose account was deleted meanwhile
 /// is nobody's.
-fn note(conn: &mut SqliteConnection, row: &UsageRow) -> QueryResult<()> {
+fn record(conn: &mut SqliteConnection, row: &UsageRow) -> QueryResult<()> {
     let account = accounts::table.find(row.user_id).select(accounts::id);
     let user_id = account.first::<DbUid>(conn).optional()?.unwrap_or(DELETED_USER);
     let row = UsageRow { user_id, ..row.clone() };

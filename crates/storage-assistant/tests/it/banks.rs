@@ -6,7 +6,7 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_assistant::{
-    Admission, AdmissionRequest, BudgetRefusal, CreditStore, Holder, Micros, Rates,
+    Admission, AdmissionRequest, BudgetRefusal, CreditHolder, CreditStore, Micros, Rates,
     ReservationGuard, Weeks,
 };
 use pia_kernel::{Clock, CreditLimits, GroupId, LiveSetting, SystemClock, Timestamp, UserId};
@@ -64,14 +64,14 @@ pub(crate) async fn execute(db: &Database, sql: &str) {
 }
 
 /// Somebody new, whose group says this.
-pub(crate) async fn member(db: &Database, limits: CreditLimits) -> Holder {
+pub(crate) async fn member(db: &Database, limits: CreditLimits) -> CreditHolder {
     let member = UserId::generate();
     sign_up(db, member, Timestamp::UNIX_EPOCH).await;
-    Holder { member, group: default_group(), key: None, limits }
+    CreditHolder { member, group: default_group(), key: None, limits }
 }
 
 /// A call whose answer may have so many thousand tokens, a credit each.
-pub(crate) fn ask(holder: Holder, credits: i64) -> AdmissionRequest {
+pub(crate) fn ask(holder: CreditHolder, credits: i64) -> AdmissionRequest {
     AdmissionRequest {
         holder,
         rates: Rates::default(),
@@ -81,39 +81,45 @@ pub(crate) fn ask(holder: Holder, credits: i64) -> AdmissionRequest {
     }
 }
 
-pub(crate) async fn admitted(bank: &SqlCreditStore, ask: AdmissionRequest) -> ReservationGuard {
-    match bank.admit(ask).await.unwrap() {
+pub(crate) async fn admitted(
+    credit_store: &SqlCreditStore,
+    ask: AdmissionRequest,
+) -> ReservationGuard {
+    match credit_store.admit(ask).await.unwrap() {
         Admission::Granted { reservation: hold, .. } => hold,
         Admission::Refused(refusal) => panic!("refused: {refusal:?}"),
     }
 }
 
-pub(crate) async fn refused(bank: &SqlCreditStore, ask: AdmissionRequest) -> BudgetRefusal {
-    match bank.admit(ask).await.unwrap() {
+pub(crate) async fn refused(credit_store: &SqlCreditStore, ask: AdmissionRequest) -> BudgetRefusal {
+    match credit_store.admit(ask).await.unwrap() {
         Admission::Refused(refusal) => refusal,
         Admission::Granted { .. } => panic!("admitted"),
     }
 }
 
 /// Waits until all that ended is booked.
-pub(crate) async fn settled(bank: &SqlCreditStore) {
-    while bank.waiting() > 0 {
+pub(crate) async fn settled(credit_store: &SqlCreditStore) {
+    while credit_store.waiting() > 0 {
         tokio::task::yield_now().await;
     }
 }
 
 /// Returns the used and the reserved credits of each window of a holder.
-pub(crate) async fn counted(bank: &SqlCreditStore, holder: Holder) -> Vec<(String, i64, i64)> {
-    let books = bank.load_windows(holder).await.unwrap();
+pub(crate) async fn counted(
+    credit_store: &SqlCreditStore,
+    holder: CreditHolder,
+) -> Vec<(String, i64, i64)> {
+    let credit_windows = credit_store.load_windows(holder).await.unwrap();
     let told = |it: &pia_assistant::Window| {
         (it.key.kind.name().to_owned(), it.used.rounded_up(), it.reserved.rounded_up())
     };
-    books.windows.values().map(told).collect()
+    credit_windows.windows.values().map(told).collect()
 }
 
 /// Every window's reservations are those of open calls.
-pub(crate) async fn sound(bank: &SqlCreditStore) {
-    assert_eq!(bank.find_mismatches().await.unwrap(), []);
+pub(crate) async fn sound(credit_store: &SqlCreditStore) {
+    assert_eq!(credit_store.find_mismatches().await.unwrap(), []);
 }
 
 pub(crate) fn credits(whole: i64) -> Micros {

@@ -6,7 +6,9 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
-use pia_assistant::{Admission, CreditStore, Holder, Period, Rates, UsageLog, UsageRecord, Weeks};
+use pia_assistant::{
+    Admission, CreditHolder, CreditStore, Period, Rates, UsageLog, UsageRecord, Weeks,
+};
 use pia_kernel::{
     ApiKeyId, BudgetPeriod, CreditLimits, GroupId, LiveSetting, SideEffects, Timestamp, UserId,
 };
@@ -76,7 +78,7 @@ async fn written(db: &Database) -> i64 {
 }
 
 async fn what_is_reserved_is_settled_in_every_window(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
+    let credit_store = start(&db, &TaskTracker::new());
     let limits = CreditLimits {
         hourly: 10,
         daily: 20,
@@ -87,11 +89,11 @@ async fn what_is_reserved_is_settled_in_every_window(db: Database) {
     };
     let ada = member(&db, limits).await;
 
-    let hold = admitted(&bank, ask(ada, 4)).await;
-    let open = counted(&bank, ada).await;
-    sound(&bank).await;
+    let hold = admitted(&credit_store, ask(ada, 4)).await;
+    let open = counted(&credit_store, ada).await;
+    sound(&credit_store).await;
     hold.settle(credits(3), Some(usage(ada.member)));
-    settled(&bank).await;
+    settled(&credit_store).await;
 
     let kinds = ["hourly", "daily", "weekly", "group-daily", "group-weekly"];
     let all = |used, reserved| {
@@ -102,10 +104,10 @@ async fn what_is_reserved_is_settled_in_every_window(db: Database) {
         names(&told)
     };
     assert_eq!(open, all(0, 4));
-    assert_eq!(counted(&bank, ada).await, all(3, 0));
+    assert_eq!(counted(&credit_store, ada).await, all(3, 0));
     assert_eq!(written(&db).await, 1);
-    sound(&bank).await;
-    let counts = bank.counts();
+    sound(&credit_store).await;
+    let counts = credit_store.counts();
     assert_eq!((counts.admitted, counts.open, counts.late), (1, 0, 0));
 }
 
@@ -120,8 +122,8 @@ async fn of_two_hundred_calls_at_once_on_two_instances_a_budget_for_fifty_admits
     }
 
     let calls = (0..200).map(|at| {
-        let (bank, holder) = (banks[at % 2].clone(), members[at % 20]);
-        async move { bank.admit(ask(holder, 2)).await.unwrap() }
+        let (credit_store, holder) = (banks[at % 2].clone(), members[at % 20]);
+        async move { credit_store.admit(ask(holder, 2)).await.unwrap() }
     });
     let answers = join_all(calls).await;
 
@@ -141,8 +143,8 @@ async fn of_two_hundred_calls_at_once_on_two_instances_a_budget_for_fifty_admits
     assert_eq!(holds.len(), 50);
     sound(&banks[0]).await;
     drop(holds);
-    for bank in &banks {
-        settled(bank).await;
+    for credit_store in &banks {
+        settled(credit_store).await;
     }
     assert_eq!(counted(&banks[0], members[0]).await[1], ("group-weekly".to_owned(), 0, 0));
     sound(&banks[0]).await;
@@ -154,9 +156,9 @@ async fn calls_that_settle_while_others_ask_never_pass_the_limit(db: Database) {
     let ada = member(&db, limited(100, 0)).await;
 
     let calls = (0..400).map(|at| {
-        let bank = banks[at % 2].clone();
+        let credit_store = banks[at % 2].clone();
         async move {
-            match bank.admit(ask(ada, 2)).await.unwrap() {
+            match credit_store.admit(ask(ada, 2)).await.unwrap() {
                 Admission::Granted { reservation: hold, .. } => {
                     hold.settle(credits(1), Some(usage(ada.member)));
                     1
@@ -166,8 +168,8 @@ async fn calls_that_settle_while_others_ask_never_pass_the_limit(db: Database) {
         }
     });
     let admitted: i64 = join_all(calls).await.into_iter().sum();
-    for bank in &banks {
-        settled(bank).await;
+    for credit_store in &banks {
+        settled(credit_store).await;
     }
 
     assert!((50..100).contains(&admitted), "{admitted}");
@@ -177,25 +179,25 @@ async fn calls_that_settle_while_others_ask_never_pass_the_limit(db: Database) {
 }
 
 async fn what_a_call_left_is_there_for_the_next_at_once(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
+    let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(20, 0)).await;
 
     // Each needs what the one before had reserved and did not spend: the first
     // ones of each pair to be admitted at all, the others to be admitted whole.
     for _ in 0..10 {
-        let hold = admitted(&bank, ask(ada, 20)).await;
+        let hold = admitted(&credit_store, ask(ada, 20)).await;
         hold.settle(credits(0), Some(usage(ada.member)));
-        let hold = admitted(&bank, ask(ada, 10)).await;
+        let hold = admitted(&credit_store, ask(ada, 10)).await;
         hold.settle(credits(0), None);
-        match bank.admit(ask(ada, 20)).await.unwrap() {
+        match credit_store.admit(ask(ada, 20)).await.unwrap() {
             Admission::Granted { output, .. } => assert_eq!(output, 20_000),
             Admission::Refused(refusal) => panic!("refused: {refusal:?}"),
         }
     }
 
-    settled(&bank).await;
+    settled(&credit_store).await;
     assert_eq!(written(&db).await, 10);
-    sound(&bank).await;
+    sound(&credit_store).await;
 }
 
 /// Each call holds a window of its caller's and one of the group's, and each
@@ -217,17 +219,17 @@ async fn members_of_two_groups_meet_in_no_deadlock(db: Database) {
     let mut members = Vec::new();
     for at in 0..30 {
         let holder = member(&db, limited(1000, 100_000)).await;
-        members.push(if at % 2 == 0 { holder } else { Holder { group: other, ..holder } });
+        members.push(if at % 2 == 0 { holder } else { CreditHolder { group: other, ..holder } });
     }
 
     let calls = (0..300).map(|at| {
-        let (bank, holder) = (banks[at % 3].clone(), members[(at * 7) % 30]);
-        async move { drop(admitted(&bank, ask(holder, 2)).await) }
+        let (credit_store, holder) = (banks[at % 3].clone(), members[(at * 7) % 30]);
+        async move { drop(admitted(&credit_store, ask(holder, 2)).await) }
     });
     join_all(calls).await;
-    for bank in &banks {
-        settled(bank).await;
-        assert_eq!(bank.failures(), 0);
+    for credit_store in &banks {
+        settled(credit_store).await;
+        assert_eq!(credit_store.failures(), 0);
     }
 
     sound(&banks[0]).await;
@@ -235,33 +237,33 @@ async fn members_of_two_groups_meet_in_no_deadlock(db: Database) {
 
 /// As workers end with what they were about, while others go on.
 async fn callers_whose_runtime_ends_keep_nobody_waiting(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
+    let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(100_000, 0)).await;
-    drop(admitted(&bank, ask(ada, 2)).await);
+    drop(admitted(&credit_store, ask(ada, 2)).await);
 
     for at in 0..30_u64 {
-        let theirs = bank.clone();
+        let theirs = credit_store.clone();
         let ends = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let wait = Duration::from_micros(at * 50);
             let hold = async { drop(theirs.admit(ask(ada, 2)).await) };
             drop(runtime.unwrap().block_on(async { tokio::time::timeout(wait, hold).await }));
         });
-        let ours = tokio::time::timeout(LIMIT, bank.admit(ask(ada, 2))).await;
+        let ours = tokio::time::timeout(LIMIT, credit_store.admit(ask(ada, 2))).await;
         assert!(matches!(ours, Ok(Ok(Admission::Granted { .. }))), "{at}: {ours:?}");
         tokio::task::spawn_blocking(|| ends.join().unwrap()).await.unwrap();
     }
 
-    settled(&bank).await;
-    sound(&bank).await;
+    settled(&credit_store).await;
+    sound(&credit_store).await;
 }
 
 async fn a_caller_who_left_while_waiting_leaves_nothing_reserved(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
+    let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(100, 0)).await;
 
     for polls in 0..20 {
-        let mut waiting = Box::pin(bank.admit(ask(ada, 2)));
+        let mut waiting = Box::pin(credit_store.admit(ask(ada, 2)));
         // Left at once, or a little later.
         let first = std::future::poll_fn(|cx| std::task::Poll::Ready(waiting.as_mut().poll(cx)));
         drop(first.await);
@@ -270,61 +272,61 @@ async fn a_caller_who_left_while_waiting_leaves_nothing_reserved(db: Database) {
         }
         drop(waiting);
     }
-    drop(admitted(&bank, ask(ada, 2)).await);
-    settled(&bank).await;
+    drop(admitted(&credit_store, ask(ada, 2)).await);
+    settled(&credit_store).await;
 
-    assert_eq!(counted(&bank, ada).await, names(&[("hourly", 0, 0)]));
-    sound(&bank).await;
+    assert_eq!(counted(&credit_store, ada).await, names(&[("hourly", 0, 0)]));
+    sound(&credit_store).await;
 }
 
 async fn without_a_database_nobody_is_admitted_and_what_ended_is_settled_later(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
+    let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(100, 0)).await;
-    let hold = admitted(&bank, ask(ada, 2)).await;
+    let hold = admitted(&credit_store, ask(ada, 2)).await;
     execute(&db, "ALTER TABLE credit_windows RENAME TO away").await;
 
-    let asked = bank.admit(ask(ada, 2)).await;
+    let asked = credit_store.admit(ask(ada, 2)).await;
     hold.settle(credits(1), Some(usage(ada.member)));
-    while bank.failures() == 0 {
+    while credit_store.failures() == 0 {
         tokio::task::yield_now().await;
     }
-    let meanwhile = bank.waiting();
+    let meanwhile = credit_store.waiting();
     execute(&db, "ALTER TABLE away RENAME TO credit_windows").await;
-    settled(&bank).await;
+    settled(&credit_store).await;
 
     assert!(asked.is_err());
     assert!(meanwhile > 0);
-    assert_eq!(counted(&bank, ada).await, names(&[("hourly", 1, 0)]));
-    sound(&bank).await;
-    drop(admitted(&bank, ask(ada, 2)).await);
+    assert_eq!(counted(&credit_store, ada).await, names(&[("hourly", 1, 0)]));
+    sound(&credit_store).await;
+    drop(admitted(&credit_store, ask(ada, 2)).await);
 }
 
 async fn a_call_is_settled_with_its_usage_or_not_at_all(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
+    let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(100, 0)).await;
-    let hold = admitted(&bank, ask(ada, 2)).await;
+    let hold = admitted(&credit_store, ask(ada, 2)).await;
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
 
     hold.settle(credits(1), Some(usage(ada.member)));
-    while bank.failures() == 0 {
+    while credit_store.failures() == 0 {
         tokio::task::yield_now().await;
     }
-    let meanwhile = counted(&bank, ada).await;
+    let meanwhile = counted(&credit_store, ada).await;
     execute(&db, "ALTER TABLE away RENAME TO ai_usage").await;
-    settled(&bank).await;
+    settled(&credit_store).await;
 
     assert_eq!(meanwhile, names(&[("hourly", 0, 2)]));
-    assert_eq!(counted(&bank, ada).await, names(&[("hourly", 1, 0)]));
+    assert_eq!(counted(&credit_store, ada).await, names(&[("hourly", 1, 0)]));
     assert_eq!(written(&db).await, 1);
 }
 
 /// As when the answer to a commit was lost.
 async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
+    let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(100, 0)).await;
-    let hold = admitted(&bank, ask(ada, 2)).await;
+    let hold = admitted(&credit_store, ask(ada, 2)).await;
     let (id, usage) = (hold.reservation(), usage(ada.member));
-    let parts = bank.load_windows(ada).await.unwrap().windows.into_keys();
+    let parts = credit_store.load_windows(ada).await.unwrap().windows.into_keys();
     let parts =
         parts.map(|window| pia_assistant::ReservationLine { window, amount: credits(2) }).collect();
     std::mem::forget(hold);
@@ -332,42 +334,42 @@ async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
     let settlement =
         pia_assistant::Settlement { reservation: id, parts, spent: credits(1), usage: Some(usage) };
     for _ in 0..2 {
-        pia_assistant::SettlementSink::settle(&bank, settlement.clone());
-        settled(&bank).await;
+        pia_assistant::SettlementSink::settle(&credit_store, settlement.clone());
+        settled(&credit_store).await;
     }
 
-    assert_eq!(counted(&bank, ada).await, names(&[("hourly", 1, 0)]));
-    assert_eq!((written(&db).await, bank.counts().late), (1, 0));
+    assert_eq!(counted(&credit_store, ada).await, names(&[("hourly", 1, 0)]));
+    assert_eq!((written(&db).await, credit_store.counts().late), (1, 0));
 }
 
 async fn a_record_that_the_database_refuses_keeps_nobody_from_being_admitted(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
+    let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(1000, 0)).await;
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
 
-    bank.note(usage(ada.member));
+    credit_store.record(usage(ada.member));
     for _ in 0..20 {
-        drop(admitted(&bank, ask(ada, 2)).await);
+        drop(admitted(&credit_store, ask(ada, 2)).await);
     }
 
-    assert!(bank.waiting() > 0);
+    assert!(credit_store.waiting() > 0);
 }
 
 async fn rolling_windows_age_out(db: Database) {
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
-    let bank = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
+    let credit_store = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
     let ada = member(&db, CreditLimits { hourly: 4, daily: 6, ..CreditLimits::default() }).await;
 
     let mut told = Vec::new();
-    admitted(&bank, ask(ada, 4)).await.settle(credits(4), None);
-    settled(&bank).await;
-    told.push(refused(&bank, ask(ada, 2)).await.period);
+    admitted(&credit_store, ask(ada, 4)).await.settle(credits(4), None);
+    settled(&credit_store).await;
+    told.push(refused(&credit_store, ask(ada, 2)).await.period);
     clock.advance(Duration::from_mins(61));
-    admitted(&bank, ask(ada, 2)).await.settle(credits(2), None);
-    settled(&bank).await;
-    told.push(refused(&bank, ask(ada, 2)).await.period);
+    admitted(&credit_store, ask(ada, 2)).await.settle(credits(2), None);
+    settled(&credit_store).await;
+    told.push(refused(&credit_store, ask(ada, 2)).await.period);
     clock.advance(Duration::from_mins(23 * 60 + 15));
-    drop(admitted(&bank, ask(ada, 4)).await);
+    drop(admitted(&credit_store, ask(ada, 4)).await);
 
     assert_eq!(told, [Period::Budget(BudgetPeriod::Hourly), Period::Budget(BudgetPeriod::Daily)]);
 }
@@ -392,8 +394,8 @@ async fn a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once(db: D
     clock.set(monday + Duration::from_hours(24 * 7 + 1));
     // Of this one 3 and 10, whoever looks first, and however often.
     let both = join_all((0..40).map(|at| {
-        let (bank, holder) = (banks[at % 2].clone(), if at < 20 { ada } else { bob });
-        async move { bank.admit(ask(holder, 1)).await.unwrap() }
+        let (credit_store, holder) = (banks[at % 2].clone(), if at < 20 { ada } else { bob });
+        async move { credit_store.admit(ask(holder, 1)).await.unwrap() }
     }));
     let admissions = both.await;
     let granted = admissions.iter().filter(|it| matches!(it, Admission::Granted { .. })).count();
@@ -422,28 +424,28 @@ async fn a_week_goes_on_in_another_zone_and_leaves_what_it_would(db: Database) {
     let clock = Arc::new(ManualClock::new(monday + Duration::from_hours(50)));
     let weeks = LiveSetting::new(zone("Europe/Berlin"));
     let tasks = TaskTracker::new();
-    let bank = start_by(&db, weeks.clone(), Arc::<ManualClock>::clone(&clock), &tasks);
+    let credit_store = start_by(&db, weeks.clone(), Arc::<ManualClock>::clone(&clock), &tasks);
     let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
     let (ada, bob) = (member(&db, limits).await, member(&db, limits).await);
     for (member, spent) in [(ada, 4), (bob, 3)] {
-        let hold = admitted(&bank, ask(member, spent)).await;
+        let hold = admitted(&credit_store, ask(member, spent)).await;
         hold.settle(credits(spent), Some(usage(member.member)));
     }
-    settled(&bank).await;
+    settled(&credit_store).await;
     let of = async |holder, kind: &str| {
-        let told = counted(&bank, holder).await.into_iter();
+        let told = counted(&credit_store, holder).await.into_iter();
         told.filter(|it| it.0 == kind).map(|it| it.1).collect::<Vec<_>>()
     };
 
     weeks.set(zone("America/Los_Angeles"));
     let looked = of(ada, "weekly").await;
-    let hold = admitted(&bank, ask(ada, 2)).await;
+    let hold = admitted(&credit_store, ask(ada, 2)).await;
     hold.settle(credits(2), Some(usage(ada.member)));
-    settled(&bank).await;
+    settled(&credit_store).await;
     let went_on = of(ada, "weekly").await;
     clock.advance(Duration::from_hours(7 * 24));
     let begun = of(ada, "weekly").await;
-    let pool = bank.load_windows(ada).await.unwrap().windows;
+    let pool = credit_store.load_windows(ada).await.unwrap().windows;
     let pool = pool.values().find(|it| it.key.kind.name() == "pool").map(|it| it.total);
 
     assert_eq!((looked, went_on, begun), (vec![4], vec![6], vec![0]));
@@ -453,21 +455,23 @@ async fn a_week_goes_on_in_another_zone_and_leaves_what_it_would(db: Database) {
 
 async fn top_ups_are_drawn_last_and_stay(db: Database) {
     let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
-    let bank = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
+    let credit_store = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
     let ada = member(&db, CreditLimits { weekly: 2, ..CreditLimits::default() }).await;
 
-    let none = bank.top_up(GroupId::generate(), credits(5), SideEffects::default()).await.unwrap();
-    let given =
-        join_all((0..5).map(|_| bank.top_up(ada.group, credits(1), SideEffects::default())));
+    let none =
+        credit_store.top_up(GroupId::generate(), credits(5), SideEffects::default()).await.unwrap();
+    let given = join_all(
+        (0..5).map(|_| credit_store.top_up(ada.group, credits(1), SideEffects::default())),
+    );
     let given: Vec<_> = given.await.into_iter().map(|it| it.unwrap().unwrap()).collect();
-    admitted(&bank, ask(ada, 4)).await.settle(credits(4), None);
-    settled(&bank).await;
+    admitted(&credit_store, ask(ada, 4)).await.settle(credits(4), None);
+    settled(&credit_store).await;
     clock.advance(Duration::from_hours(24 * 21));
-    drop(admitted(&bank, ask(ada, 5)).await);
-    settled(&bank).await;
-    admitted(&bank, ask(ada, 5)).await.settle(credits(5), None);
-    settled(&bank).await;
-    let refusal = refused(&bank, ask(ada, 1)).await;
+    drop(admitted(&credit_store, ask(ada, 5)).await);
+    settled(&credit_store).await;
+    admitted(&credit_store, ask(ada, 5)).await.settle(credits(5), None);
+    settled(&credit_store).await;
+    let refusal = refused(&credit_store, ask(ada, 1)).await;
 
     assert_eq!(none, None);
     assert_eq!(given.iter().max(), Some(&credits(5)));
@@ -477,52 +481,55 @@ async fn top_ups_are_drawn_last_and_stay(db: Database) {
 }
 
 async fn a_keys_purse_is_counted_by_itself(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
+    let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, CreditLimits::default()).await;
     let purse = |key| pia_assistant::ApiKeyBudget { key, weekly: 2 };
-    let of = |key| Holder { key: Some(purse(key)), ..ada };
+    let of = |key| CreditHolder { key: Some(purse(key)), ..ada };
     let (one, other) = (of(ApiKeyId::generate()), of(ApiKeyId::generate()));
 
-    admitted(&bank, ask(one, 2)).await.settle(credits(2), None);
-    settled(&bank).await;
+    admitted(&credit_store, ask(one, 2)).await.settle(credits(2), None);
+    settled(&credit_store).await;
 
-    assert_eq!(refused(&bank, ask(one, 1)).await.period, Period::Budget(BudgetPeriod::Weekly));
-    drop(admitted(&bank, ask(other, 1)).await);
+    assert_eq!(
+        refused(&credit_store, ask(one, 1)).await.period,
+        Period::Budget(BudgetPeriod::Weekly)
+    );
+    drop(admitted(&credit_store, ask(other, 1)).await);
 }
 
 async fn a_person_who_is_gone_is_admitted_no_more_and_holds_nothing(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
+    let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(10, 10)).await;
-    let nobody = Holder { member: UserId::generate(), ..ada };
-    let hold = admitted(&bank, ask(ada, 2)).await;
+    let nobody = CreditHolder { member: UserId::generate(), ..ada };
+    let hold = admitted(&credit_store, ask(ada, 2)).await;
     let account = pia_storage::schema::accounts::table.find(DbUid(ada.member.0));
     let gone: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| diesel::delete(account).execute(conn).await?);
     gone.unwrap();
 
-    let asked = [bank.admit(ask(nobody, 2)).await, bank.admit(ask(ada, 2)).await];
+    let asked = [credit_store.admit(ask(nobody, 2)).await, credit_store.admit(ask(ada, 2)).await];
     hold.settle(credits(1), Some(usage(ada.member)));
-    settled(&bank).await;
+    settled(&credit_store).await;
 
     assert!(asked.iter().all(Result::is_err));
-    let told = counted(&bank, ada).await;
+    let told = counted(&credit_store, ada).await;
     assert_eq!(told, names(&[("hourly", 0, 0), ("group-weekly", 1, 0)]));
-    sound(&bank).await;
+    sound(&credit_store).await;
 }
 
 async fn draining_settles_what_ended(db: Database) {
     let tasks = TaskTracker::new();
-    let bank = start(&db, &tasks);
+    let credit_store = start(&db, &tasks);
     let ada = member(&db, limited(10, 0)).await;
-    let hold = admitted(&bank, ask(ada, 2)).await;
+    let hold = admitted(&credit_store, ask(ada, 2)).await;
 
     hold.settle(credits(1), Some(usage(ada.member)));
-    let left = bank.drain(LIMIT).await;
+    let left = credit_store.drain(LIMIT).await;
     tasks.close();
     tasks.wait().await;
-    let late = bank.admit(ask(ada, 2)).await;
+    let late = credit_store.admit(ask(ada, 2)).await;
 
     assert_eq!(left, 0);
-    assert_eq!(counted(&bank, ada).await, names(&[("hourly", 1, 0)]));
+    assert_eq!(counted(&credit_store, ada).await, names(&[("hourly", 1, 0)]));
     assert!(late.is_err());
 }

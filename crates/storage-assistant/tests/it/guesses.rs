@@ -1,6 +1,6 @@
 //! Admitting calls by what windows were when they were last seen.
 
-use pia_assistant::{Admission, CreditStore, Holder};
+use pia_assistant::{Admission, CreditHolder, CreditStore};
 use pia_kernel::{CreditLimits, SideEffects};
 use pia_storage::{Database, DatabaseKind};
 use pia_storage_assistant::SqlCreditStore;
@@ -18,33 +18,33 @@ pia_testkit::contract! {
 const GROUPS: CreditLimits =
     CreditLimits { hourly: 20, group_weekly: 20, daily: 0, weekly: 0, group_daily: 0, pool: false };
 
-async fn reserved(bank: &SqlCreditStore, holder: Holder) -> i64 {
-    counted(bank, holder).await.into_iter().map(|it| it.2).max().unwrap()
+async fn reserved(credit_store: &SqlCreditStore, holder: CreditHolder) -> i64 {
+    counted(credit_store, holder).await.into_iter().map(|it| it.2).max().unwrap()
 }
 
 async fn calls_are_admitted_in_one_statement_where_nobody_disturbs_them(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
+    let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, GROUPS).await;
 
     let mut holds = Vec::new();
     for _ in 0..5 {
-        holds.push(admitted(&bank, ask(ada, 2)).await);
+        holds.push(admitted(&credit_store, ask(ada, 2)).await);
     }
 
     let guessed = if db.provider() == DatabaseKind::Postgres { 4 } else { 0 };
-    assert_eq!(bank.counts().guessed, guessed);
-    assert_eq!(reserved(&bank, ada).await, 10);
-    sound(&bank).await;
+    assert_eq!(credit_store.counts().guessed, guessed);
+    assert_eq!(reserved(&credit_store, ada).await, 10);
+    sound(&credit_store).await;
     for hold in holds {
         hold.settle(credits(1), None);
     }
-    settled(&bank).await;
-    assert!(counted(&bank, ada).await.iter().all(|it| (it.1, it.2) == (5, 0)));
+    settled(&credit_store).await;
+    assert!(counted(&credit_store, ada).await.iter().all(|it| (it.1, it.2) == (5, 0)));
 
-    drop(admitted(&bank, ask(ada, 2)).await);
-    settled(&bank).await;
-    assert_eq!(bank.counts().guessed, guessed + u64::from(guessed > 0));
-    sound(&bank).await;
+    drop(admitted(&credit_store, ask(ada, 2)).await);
+    settled(&credit_store).await;
+    assert_eq!(credit_store.counts().guessed, guessed + u64::from(guessed > 0));
+    sound(&credit_store).await;
 }
 
 async fn a_window_that_another_instance_changed_is_read_again(db: Database) {

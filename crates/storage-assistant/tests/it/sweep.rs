@@ -81,48 +81,49 @@ async fn what_a_killed_instance_reserved_is_released_once(db: Database) {
 }
 
 async fn a_call_that_ends_after_it_was_released_is_charged_all_the_same(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
+    let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limits()).await;
-    let (long, open) = (admitted(&bank, ask(ada, 5)).await, admitted(&bank, ask(ada, 3)).await);
+    let (long, open) =
+        (admitted(&credit_store, ask(ada, 5)).await, admitted(&credit_store, ask(ada, 3)).await);
     // It may say meanwhile, by itself, that it lives.
-    while counted(&bank, ada).await[0].2 > 0 {
+    while counted(&credit_store, ada).await[0].2 > 0 {
         kill_all(&db).await;
-        bank.reap().await.unwrap();
+        credit_store.reap().await.unwrap();
     }
-    let meanwhile = counted(&bank, ada).await;
+    let meanwhile = counted(&credit_store, ada).await;
 
     let mut usage = crate::usage_log::record("gpt");
     usage.user = ada.member;
     long.settle(credits(4), Some(usage));
     drop(open);
-    settled(&bank).await;
+    settled(&credit_store).await;
 
     assert_eq!(meanwhile[0], ("hourly".to_owned(), 0, 0));
-    assert_eq!(counted(&bank, ada).await[0], ("hourly".to_owned(), 4, 0));
-    assert_eq!(bank.counts().late, 1);
-    sound(&bank).await;
+    assert_eq!(counted(&credit_store, ada).await[0], ("hourly".to_owned(), 4, 0));
+    assert_eq!(credit_store.counts().late, 1);
+    sound(&credit_store).await;
 }
 
 async fn an_instance_that_lives_keeps_what_it_reserved(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
+    let credit_store = start(&db, &TaskTracker::new());
     let other = start(&db, &TaskTracker::new());
     let ada = member(&db, limits()).await;
-    let _hold = admitted(&bank, ask(ada, 5)).await;
+    let _hold = admitted(&credit_store, ask(ada, 5)).await;
 
     let reaped = other.reap().await.unwrap();
 
     assert_eq!(reaped, 0);
-    assert_eq!(counted(&bank, ada).await[0], ("hourly".to_owned(), 0, 5));
+    assert_eq!(counted(&credit_store, ada).await[0], ("hourly".to_owned(), 0, 5));
 }
 
 async fn an_instance_that_ends_leaves_no_row(db: Database) {
     let tasks = TaskTracker::new();
-    let bank = start(&db, &tasks);
+    let credit_store = start(&db, &tasks);
     let ada = member(&db, limits()).await;
-    drop(admitted(&bank, ask(ada, 5)).await);
+    drop(admitted(&credit_store, ask(ada, 5)).await);
     let alive = instances(&db).await;
 
-    bank.drain(crate::banks::LIMIT).await;
+    credit_store.drain(crate::banks::LIMIT).await;
     tasks.close();
     tasks.wait().await;
 
@@ -149,8 +150,8 @@ async fn instances_know_how_many_they_are(db: Database) {
 }
 
 async fn an_instance_that_died_is_not_counted(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
-    bank.heartbeat().await.unwrap();
+    let credit_store = start(&db, &TaskTracker::new());
+    credit_store.heartbeat().await.unwrap();
     // Of others there is nothing here but their word.
     let soon = DbInstant(SystemClock.now() + Duration::from_mins(1));
     let word = |id: u128| {
@@ -166,10 +167,10 @@ async fn an_instance_that_died_is_not_counted(db: Database) {
         said
     });
     assert_eq!(said.unwrap(), 2);
-    let before = bank.heartbeat().await.unwrap();
+    let before = credit_store.heartbeat().await.unwrap();
 
     kill_all(&db).await;
-    let after = bank.heartbeat().await.unwrap();
+    let after = credit_store.heartbeat().await.unwrap();
 
     assert_eq!((before, after), (3, 1));
 }
@@ -188,42 +189,42 @@ async fn one_that_cannot_say_that_it_is_alive_admits_nobody_before_another_may_t
     let on_a_clock_of_its_own = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let bank = start(&db, &TaskTracker::new());
+            let credit_store = start(&db, &TaskTracker::new());
             let ada = member(&db, limits()).await;
-            let hold = admitted(&bank, ask(ada, 5)).await;
-            bank.heartbeat().await.unwrap();
+            let hold = admitted(&credit_store, ask(ada, 5)).await;
+            credit_store.heartbeat().await.unwrap();
             // All else that a call needs is there.
             execute(&db, "ALTER TABLE credit_instances RENAME TO away").await;
 
             later(8).await;
-            let in_time = admitted(&bank, ask(ada, 1)).await;
+            let in_time = admitted(&credit_store, ask(ada, 1)).await;
             later(2).await;
-            let too_late = bank.admit(ask(ada, 1)).await;
-            let open = counted(&bank, ada).await;
+            let too_late = credit_store.admit(ask(ada, 1)).await;
+            let open = counted(&credit_store, ada).await;
             execute(&db, "ALTER TABLE away RENAME TO credit_instances").await;
             // By the database's clock it has lived on.
             let reaped = other.reap().await.unwrap();
-            let again = bank.admit(ask(ada, 1)).await;
+            let again = credit_store.admit(ask(ada, 1)).await;
 
             assert!(too_late.is_err(), "{too_late:?}");
             assert_eq!(open[0], ("hourly".to_owned(), 0, 6));
             assert_eq!(reaped, 0);
             assert!(matches!(again, Ok(pia_assistant::Admission::Granted { .. })), "{again:?}");
             drop((hold, in_time, again));
-            settled(&bank).await;
-            sound(&bank).await;
+            settled(&credit_store).await;
+            sound(&credit_store).await;
         });
     };
     tokio::task::spawn_blocking(on_a_clock_of_its_own).await.unwrap();
 }
 
 async fn a_window_that_does_not_agree_is_found(db: Database) {
-    let bank = start(&db, &TaskTracker::new());
+    let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limits()).await;
-    let _hold = admitted(&bank, ask(ada, 5)).await;
+    let _hold = admitted(&credit_store, ask(ada, 5)).await;
     execute(&db, "UPDATE credit_windows SET reserved = reserved + 7 WHERE kind = 'hourly'").await;
 
-    let found = bank.find_mismatches().await.unwrap();
+    let found = credit_store.find_mismatches().await.unwrap();
 
     let [mismatch] = found.as_slice() else { panic!("{found:?}") };
     assert_eq!(mismatch.window, format!("{}:hourly", ada.member));

@@ -89,7 +89,7 @@ async fn what_is_noted_on_any_thread_is_written(db: Database) {
 
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| (0..500).for_each(|_| log.note(record("gpt"))));
+            scope.spawn(|| (0..500).for_each(|_| log.record(record("gpt"))));
         }
     });
     let left = log.drain(LIMIT).await;
@@ -102,7 +102,7 @@ async fn every_part_of_a_record_is_kept(db: Database) {
     let (log, record) = (start(&db), record("gpt"));
     sign_up(&db, record.user).await;
 
-    log.note(record.clone());
+    log.record(record.clone());
     log.drain(LIMIT).await;
 
     let names = (ai_usage::mode, ai_usage::provider, ai_usage::model, ai_usage::outcome);
@@ -120,8 +120,8 @@ async fn what_is_written_after_an_account_is_gone_is_nobodys(db: Database) {
     let (log, theirs, nobodys) = (start(&db), record("gpt"), record("gpt"));
     sign_up(&db, theirs.user).await;
 
-    log.note(theirs.clone());
-    log.note(nobodys.clone());
+    log.record(theirs.clone());
+    log.record(nobodys.clone());
     log.drain(LIMIT).await;
 
     let whose = ai_usage::table.order(ai_usage::id).select((ai_usage::id, ai_usage::user_id));
@@ -134,10 +134,10 @@ async fn what_is_written_after_an_account_is_gone_is_nobodys(db: Database) {
 async fn a_record_that_is_noted_twice_is_written_once(db: Database) {
     let (log, record) = (start(&db), record("gpt"));
 
-    log.note(record.clone());
+    log.record(record.clone());
     until(|| log.waiting() == 0).await;
-    log.note(record.clone());
-    log.note(record);
+    log.record(record.clone());
+    log.record(record);
     let left = log.drain(LIMIT).await;
 
     assert_eq!((left, rows(&db).await), (0, 1));
@@ -146,9 +146,9 @@ async fn a_record_that_is_noted_twice_is_written_once(db: Database) {
 async fn the_name_of_a_model_may_be_anything(db: Database) {
     let log = start(&db);
 
-    log.note(record("a\0b"));
-    log.note(record(&"ü".repeat(10_000)));
-    log.note(record(""));
+    log.record(record("a\0b"));
+    log.record(record(&"ü".repeat(10_000)));
+    log.record(record(""));
     let left = log.drain(LIMIT).await;
 
     assert_eq!((left, log.failures(), rows(&db).await), (0, 0, 3));
@@ -158,7 +158,7 @@ async fn what_is_noted_while_the_database_is_away_is_written_later(db: Database)
     let log = start(&db);
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
 
-    (0..600).for_each(|_| log.note(record("gpt")));
+    (0..600).for_each(|_| log.record(record("gpt")));
     until(|| log.failures() > 0).await;
     let meanwhile = (log.waiting(), log.written());
     execute(&db, "ALTER TABLE away RENAME TO ai_usage").await;
@@ -179,8 +179,8 @@ async fn a_record_that_the_database_refuses_holds_up_no_other(db: Database) {
     };
     execute(&db, refuse).await;
 
-    log.note(record("bad"));
-    (0..299).for_each(|_| log.note(record("good")));
+    log.record(record("bad"));
+    (0..299).for_each(|_| log.record(record("good")));
     until(|| log.written() == 299).await;
 
     assert_eq!((log.waiting(), log.dropped(), rows(&db).await), (1, 0, 299));
@@ -190,7 +190,7 @@ async fn draining_gives_up_after_its_limit_and_ends_the_task(db: Database) {
     let tasks = TaskTracker::new();
     let log = crate::banks::start(&db, &tasks);
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
-    (0..3).for_each(|_| log.note(record("gpt")));
+    (0..3).for_each(|_| log.record(record("gpt")));
     until(|| log.failures() > 0).await;
 
     let left = log.drain(Duration::from_millis(50)).await;

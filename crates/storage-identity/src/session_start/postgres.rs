@@ -145,7 +145,7 @@ struct SessionStartQuery {
     session: DbUid,
     app_password: Option<DbUid>,
     stays: DbUid,
-    most: i64,
+    max: i64,
     device_id: Option<String>,
     user_agent: Option<String>,
     network: Option<String>,
@@ -161,7 +161,7 @@ impl SessionStartQuery {
             session: DbUid(session.0),
             app_password: app_password.map(|it| DbUid(it.0)),
             stays: DbUid(stays.0),
-            most: beginning.most(),
+            max: beginning.max(),
             device_id: device.device_id.clone(),
             user_agent: device.user_agent.clone(),
             network: device.network().map(|it| it.to_string()),
@@ -223,7 +223,7 @@ impl QueryFragment<Pg> for SessionStartQuery {
         out.push_sql(") AS live ORDER BY id = ");
         out.push_bind_param::<Uid, _>(&self.stays)?;
         out.push_sql(" DESC, app_password_id IS NULL DESC, began_at DESC, id DESC OFFSET ");
-        out.push_bind_param::<BigInt, _>(&self.most)?;
+        out.push_bind_param::<BigInt, _>(&self.max)?;
         out.push_sql(")");
         Ok(())
     }

@@ -42,7 +42,7 @@ impl SessionStart {
         if on_new_device {
             conn.write_effects(db, &(others.if_new_device)(new.user, new.at)).await?;
         }
-        for ended in surplus(conn, new, self.most()).await? {
+        for ended in surplus(conn, new, self.max()).await? {
             diesel::delete(sessions::table.find(ended)).execute(conn).await?;
             conn.write_effects(db, &(others.if_ended)(new.user, new.at)).await?;
         }
@@ -55,7 +55,7 @@ impl SessionStart {
 /// Those of app passwords make room first, so that a program that signs in
 /// again and again does not end the sessions of its owner; but the one that
 /// just begins stays.
-async fn surplus(conn: &mut AsyncSqlite, new: &NewSession, most: i64) -> QueryResult<Vec<DbUid>> {
+async fn surplus(conn: &mut AsyncSqlite, new: &NewSession, max: i64) -> QueryResult<Vec<DbUid>> {
     let first = new.app_password.map_or_else(SessionId::generate, |_| new.session);
     let of_user = sessions::user_id.eq(DbUid(new.user.0));
     let live = of_user.and(sessions::expires_at.gt(DbInstant(new.at)));
@@ -67,7 +67,7 @@ async fn surplus(conn: &mut AsyncSqlite, new: &NewSession, most: i64) -> QueryRe
             sessions::began_at.desc(),
             sessions::id.desc(),
         ))
-        .offset(most)
+        .offset(max)
         .select(sessions::id)
         .load(conn)
         .await

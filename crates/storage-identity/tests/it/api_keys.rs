@@ -56,9 +56,9 @@ fn new_in(session: SessionId, user: UserId, number: u8) -> NewApiKey {
     NewApiKey { entry, by: SessionRef { user, session }, hash: ApiKeyHash([number; 32]) }
 }
 
-async fn add(db: &Database, new: NewApiKey, evidence: VerifiedProof) -> StoreAppPassword {
+async fn add(db: &Database, new: NewApiKey, verified: VerifiedProof) -> StoreAppPassword {
     let effects = SideEffects::audit(START, new.by.user, "added");
-    SqlApiKeys::new(db.clone()).add(new, 3, evidence, effects).await.unwrap()
+    SqlApiKeys::new(db.clone()).add(new, 3, verified, effects).await.unwrap()
 }
 
 /// A stored key.
@@ -69,16 +69,20 @@ pub(crate) async fn key(db: &Database, user: UserId, number: u8) -> ApiKeyRef {
     ApiKeyRef { user, key }
 }
 
-fn removed(claim: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
+fn removed(session_ref: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
     assert_eq!(name, "key 1");
-    SideEffects::audit(at, claim.user, "removed")
+    SideEffects::audit(at, session_ref.user, "removed")
 }
 
-pub(crate) async fn scope(db: &Database, claim: ApiKeyRef, second: u64) -> Option<SessionScope> {
+pub(crate) async fn scope(
+    db: &Database,
+    session_ref: ApiKeyRef,
+    second: u64,
+) -> Option<SessionScope> {
     let now = START + Duration::from_secs(second);
-    let standing = SqlAccounts::new(db.clone()).key_standing(claim, now).await.unwrap();
+    let standing = SqlAccounts::new(db.clone()).key_standing(session_ref, now).await.unwrap();
     standing.map(|it| {
-        assert_eq!((it.user, it.credential), (claim.user, claim.into()));
+        assert_eq!((it.user, it.credential), (session_ref.user, session_ref.into()));
         it.scope
     })
 }
@@ -95,10 +99,10 @@ async fn a_key_is_found_by_its_hash_and_listed_for_its_owner_alone(db: Database)
     add(&db, later.clone(), VerifiedProof::Password).await;
     add(&db, sooner.clone(), VerifiedProof::SignIn).await;
 
-    let claim = ApiKeyRef { user: ada, key: sooner.entry.id };
-    assert_eq!(keys.find(ApiKeyHash([1; 32])).await.unwrap(), Some(claim));
+    let session_ref = ApiKeyRef { user: ada, key: sooner.entry.id };
+    assert_eq!(keys.find(ApiKeyHash([1; 32])).await.unwrap(), Some(session_ref));
     assert_eq!(keys.find(ApiKeyHash([9; 32])).await.unwrap(), None);
-    assert_eq!(keys.owner(claim.key).await.unwrap(), Some(ada));
+    assert_eq!(keys.owner(session_ref.key).await.unwrap(), Some(ada));
     assert_eq!(keys.owner(ApiKeyId::generate()).await.unwrap(), None);
     assert_eq!(keys.list(ada).await.unwrap(), [sooner.entry, later.entry]);
     assert_eq!(keys.list(bob).await.unwrap(), []);
@@ -151,8 +155,8 @@ async fn a_key_lets_its_owner_in_until_it_ends(db: Database) {
     let ending = ApiKeyRef { user: ada, key: short.entry.id };
     add(&db, short, VerifiedProof::Password).await;
 
-    let as_key = |claim: ApiKeyRef, weekly_credits| {
-        Some(SessionScope::Key(KeyUse { key: claim.key, weekly_credits }))
+    let as_key = |session_ref: ApiKeyRef, weekly_credits| {
+        Some(SessionScope::Key(KeyUse { key: session_ref.key, weekly_credits }))
     };
     assert_eq!(scope(&db, endless, 1_000_000).await, as_key(endless, 1));
     assert_eq!(scope(&db, ending, 9).await, as_key(ending, 2));
@@ -163,33 +167,33 @@ async fn a_key_lets_its_owner_in_until_it_ends(db: Database) {
 
 async fn a_key_of_somebody_deactivated_lets_nobody_in(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let claim = key(&db, ada, 1).await;
+    let session_ref = key(&db, ada, 1).await;
 
     deactivate(&db, ada).await;
 
-    assert_eq!(scope(&db, claim, 1).await, None);
+    assert_eq!(scope(&db, session_ref, 1).await, None);
 }
 
 async fn a_key_whose_scopes_are_not_known_lets_nobody_in(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let claim = key(&db, ada, 1).await;
+    let session_ref = key(&db, ada, 1).await;
 
-    let newer = diesel::update(api_keys::table.find(DbUid(claim.key.0)))
+    let newer = diesel::update(api_keys::table.find(DbUid(session_ref.key.0)))
         .set(api_keys::scopes.eq("ai some-of-it"));
     let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| newer.execute(conn).await?);
 
-    assert_eq!((done.unwrap(), scope(&db, claim, 1).await), (1, None));
+    assert_eq!((done.unwrap(), scope(&db, session_ref, 1).await), (1, None));
 }
 
 async fn that_a_key_is_used_is_written_once_in_a_while(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let (claim, other) = (key(&db, ada, 1).await, key(&db, ada, 2).await);
+    let (session_ref, other) = (key(&db, ada, 1).await, key(&db, ada, 2).await);
     let keys = SqlApiKeys::new(db);
     let at = |second| START + Duration::from_secs(second);
     let mut seen = Vec::new();
 
     for second in [100, 159, 160, 100] {
-        keys.used(claim.key, at(second), at(second - 60)).await.unwrap();
+        keys.used(session_ref.key, at(second), at(second - 60)).await.unwrap();
         seen.push(keys.list(ada).await.unwrap()[0].used_at);
     }
 
@@ -200,23 +204,29 @@ async fn that_a_key_is_used_is_written_once_in_a_while(db: Database) {
 
 async fn a_key_is_taken_away_once_and_by_its_owner_alone(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
-    let (claim, other) = (key(&db, ada, 1).await, key(&db, ada, 2).await);
+    let (session_ref, other) = (key(&db, ada, 1).await, key(&db, ada, 2).await);
     let keys = SqlApiKeys::new(db.clone());
-    let remove = async |claim| keys.remove(claim, START, removed).await.unwrap();
+    let remove = async |session_ref| keys.remove(session_ref, START, removed).await.unwrap();
 
-    let told =
-        [remove(ApiKeyRef { user: bob, ..claim }).await, remove(claim).await, remove(claim).await];
+    let told = [
+        remove(ApiKeyRef { user: bob, ..session_ref }).await,
+        remove(session_ref).await,
+        remove(session_ref).await,
+    ];
 
     assert_eq!(told, [false, true, false]);
-    assert_eq!((scope(&db, claim, 1).await, scope(&db, other, 1).await.is_some()), (None, true));
+    assert_eq!(
+        (scope(&db, session_ref, 1).await, scope(&db, other, 1).await.is_some()),
+        (None, true)
+    );
     assert_eq!(audited(&db, ada, "removed").await, 1);
 }
 
 async fn of_many_who_take_a_key_away_at_once_one_tells_of_it(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let (claim, keys) = (key(&db, ada, 1).await, SqlApiKeys::new(db.clone()));
+    let (session_ref, keys) = (key(&db, ada, 1).await, SqlApiKeys::new(db.clone()));
 
-    let all = join_all((0..8).map(|_| keys.remove(claim, START, removed))).await;
+    let all = join_all((0..8).map(|_| keys.remove(session_ref, START, removed))).await;
 
     let done = all.into_iter().filter(|it| *it.as_ref().unwrap()).count();
     assert_eq!((done, audited(&db, ada, "removed").await), (1, 1));
@@ -224,12 +234,12 @@ async fn of_many_who_take_a_key_away_at_once_one_tells_of_it(db: Database) {
 
 async fn keys_go_with_their_account(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let claim = key(&db, ada, 1).await;
+    let session_ref = key(&db, ada, 1).await;
 
     remove(&db, ada).await;
 
     let keys = SqlApiKeys::new(db);
     assert_eq!(keys.list(ada).await.unwrap(), []);
     assert_eq!(keys.find(ApiKeyHash([1; 32])).await.unwrap(), None);
-    assert_eq!(keys.owner(claim.key).await.unwrap(), None);
+    assert_eq!(keys.owner(session_ref.key).await.unwrap(), None);
 }

@@ -55,9 +55,9 @@ fn ended(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, user, "ended")
 }
 
-async fn add(db: &Database, new: NewAppPassword, evidence: VerifiedProof) -> StoreAppPassword {
+async fn add(db: &Database, new: NewAppPassword, verified: VerifiedProof) -> StoreAppPassword {
     let effects = added(new.by.user);
-    SqlAppPasswords::new(db.clone()).add(new, 3, evidence, effects).await.unwrap()
+    SqlAppPasswords::new(db.clone()).add(new, 3, verified, effects).await.unwrap()
 }
 
 async fn names(db: &Database, user: UserId) -> Vec<String> {

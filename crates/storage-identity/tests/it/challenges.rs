@@ -56,9 +56,9 @@ async fn redeem(
     challenges: &SqlChallenges,
     user: UserId,
     token: TokenHash,
-    evidence: VerifiedProof,
+    verified: VerifiedProof,
 ) -> Redeemed {
-    let redemption = Redemption { hash: token, user, evidence, at: START, effects: redeemed };
+    let redemption = Redemption { hash: token, user, verified, at: START, effects: redeemed };
     challenges.redeem(redemption).await.unwrap()
 }
 
@@ -144,15 +144,15 @@ async fn a_challenge_is_answered_by_its_own_user_in_time(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let eve = person(&db, "eve@example.org").await;
     enable(&db, eve).await;
-    let evidence = VerifiedProof::Code(Step(20));
+    let verified = VerifiedProof::Code(Step(20));
     let at = START + LIFETIME;
-    let late = Redemption { hash: TOKEN, user, evidence, at, effects: redeemed };
+    let late = Redemption { hash: TOKEN, user, verified, at, effects: redeemed };
 
-    let foreign = redeem(&challenges, eve, TOKEN, evidence).await;
+    let foreign = redeem(&challenges, eve, TOKEN, verified).await;
     let late = challenges.redeem(late).await.unwrap();
 
     assert_eq!((foreign, late), (Redeemed::Gone, Redeemed::Gone));
-    assert_eq!(redeem(&challenges, user, TOKEN, evidence).await, Redeemed::Done);
+    assert_eq!(redeem(&challenges, user, TOKEN, verified).await, Redeemed::Done);
 }
 
 async fn challenges_go_when_the_factor_is_taken_off(db: Database) {

@@ -96,11 +96,11 @@ async fn alive(db: &Database, token: u8) -> bool {
 }
 
 /// Returns whether this evidence is good for new recovery codes.
-async fn good(db: &Database, user: UserId, evidence: VerifiedProof) -> bool {
+async fn good(db: &Database, user: UserId, verified: VerifiedProof) -> bool {
     let session = begin_session(db, user, SHOWING).await;
     let change = change(user, session);
     let factors = SqlFactors::new(db.clone());
-    let good = factors.replace_codes(change, evidence, &codes(0..10)).await.unwrap();
+    let good = factors.replace_codes(change, verified, &codes(0..10)).await.unwrap();
     end(db, session).await;
     good
 }
@@ -190,15 +190,18 @@ async fn a_recovery_code_is_good_once_however_many_show_it(db: Database) {
 async fn a_code_that_another_store_asks_for_is_spent_once(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
-    let claim = SessionRef { user, session: begin_session(&db, user, 1).await };
+    let session_ref = SessionRef { user, session: begin_session(&db, user, 1).await };
     let spent = || SideEffects::audit(START, user, "spent");
     let code = VerifiedProof::RecoveryCode(RecoveryHash([3; 32]));
 
-    let all = join_all((0..64).map(|_| factors.spend(claim, code, START, spent()))).await;
-    let step = factors.spend(claim, VerifiedProof::Code(Step(12)), START, spent()).await.unwrap();
-    let old = factors.spend(claim, VerifiedProof::Code(Step(11)), START, spent()).await.unwrap();
-    end(&db, claim.session).await;
-    let over = factors.spend(claim, VerifiedProof::Code(Step(13)), START, spent()).await.unwrap();
+    let all = join_all((0..64).map(|_| factors.spend(session_ref, code, START, spent()))).await;
+    let step =
+        factors.spend(session_ref, VerifiedProof::Code(Step(12)), START, spent()).await.unwrap();
+    let old =
+        factors.spend(session_ref, VerifiedProof::Code(Step(11)), START, spent()).await.unwrap();
+    end(&db, session_ref.session).await;
+    let over =
+        factors.spend(session_ref, VerifiedProof::Code(Step(13)), START, spent()).await.unwrap();
 
     assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert_eq!([step, old, over], [true, false, false]);
@@ -236,7 +239,7 @@ async fn of_many_who_take_it_off_at_once_one_does(db: Database) {
 async fn without_a_factor_that_is_on_nothing_is_good(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     let session = begin_session(&db, user, 1).await;
-    let evidence = [
+    let verified = [
         VerifiedProof::Password,
         VerifiedProof::Code(Step(20)),
         VerifiedProof::RecoveryCode(RecoveryHash([3; 32])),
@@ -246,9 +249,9 @@ async fn without_a_factor_that_is_on_nothing_is_good(db: Database) {
         if begun {
             factors.begin(user, b"sealed", START).await.unwrap();
         }
-        for evidence in evidence {
-            let disabled = factors.disable(change(user, session), evidence).await;
-            assert!(!disabled.unwrap() && !good(&db, user, evidence).await, "{evidence:?}");
+        for verified in verified {
+            let disabled = factors.disable(change(user, session), verified).await;
+            assert!(!disabled.unwrap() && !good(&db, user, verified).await, "{verified:?}");
         }
     }
 

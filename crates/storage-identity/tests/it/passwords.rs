@@ -83,7 +83,7 @@ fn change(by: SessionRef, old: &str, new: &str) -> PasswordChange {
         if_ended: ended,
         if_revoked: AppAccessRevoked {
             app_password: |user, at| SideEffects::audit(at, user, "app password revoked"),
-            api_key: |claim, at| SideEffects::audit(at, claim.user, "key revoked"),
+            api_key: |session_ref, at| SideEffects::audit(at, session_ref.user, "key revoked"),
         },
     }
 }
@@ -103,9 +103,9 @@ async fn begin_session(db: &Database, user: UserId, token: u8) -> SessionRef {
     SessionRef { user, session }
 }
 
-async fn is_live(db: &Database, claim: SessionRef) -> bool {
+async fn is_live(db: &Database, session_ref: SessionRef) -> bool {
     let accounts = SqlAccounts::new(db.clone());
-    accounts.standing(claim.user, claim.session, START).await.unwrap().is_some()
+    accounts.standing(session_ref.user, session_ref.session, START).await.unwrap().is_some()
 }
 
 async fn kept(db: &Database, email: &str) -> Option<String> {

@@ -47,9 +47,9 @@ impl Person {
     /// Begins a session that is known by `token`.
     async fn begin(&self, token: u8, at: Timestamp) -> SessionRef {
         let new = new_session(self.user, self.hash(token), at);
-        let claim = SessionRef { user: self.user, session: new.session };
+        let session_ref = SessionRef { user: self.user, session: new.session };
         self.sessions.begin(new, 200, SideEffects::default(), only(evicted)).await.unwrap();
-        claim
+        session_ref
     }
 
     async fn revoke(&self, by: SessionRef, which: Revoked) -> Option<u64> {

@@ -61,7 +61,7 @@ async fn the_inventory_names_every_column_of_every_table_and_no_other(db: Databa
     assert_eq!(named.len(), INVENTORY.len(), "a table is named twice");
     for table in INVENTORY {
         assert!(table.left_out.iter().all(|(_, why)| !why.is_empty()), "{}", table.name);
-        let nobodys = matches!(table.fate, ErasurePolicy::Nobodys(_));
+        let nobodys = matches!(table.erasure, ErasurePolicy::NotPersonal(_));
         assert!(!nobodys || table.exported().is_empty(), "{}", table.name);
     }
 }

@@ -9,5 +9,5 @@ mod paging;
 mod person;
 mod pushing;
 mod resetting;
-mod silences;
+mod stamp_gaps;
 mod statements;

@@ -263,12 +263,12 @@ async fn many_items_are_kept_at_once(db: Database) {
 
 async fn as_many_as_a_push_may_hold_are_weighed_at_once(db: Database) {
     let person = Person { settings: at_most(1), ..Person::of(db).await };
-    let most = u128::try_from(MAX_CHANGES_PER_PUSH).unwrap();
+    let max = u128::try_from(MAX_CHANGES_PER_PUSH).unwrap();
 
     // All of them are looked for, and all sessions but one leave.
-    person.push(10, (0..most).map(|it| item(Channel::Sessions, it, 5)).collect()).await;
+    person.push(10, (0..max).map(|it| item(Channel::Sessions, it, 5)).collect()).await;
     let person = Person { settings: PushSettings::default(), ..person };
-    let deletes = (0..most).map(|it| key(Channel::Todos, it)).collect();
+    let deletes = (0..max).map(|it| key(Channel::Todos, it)).collect();
     done(person.apply(Changes { deletes, ..changes(20, vec![]) }).await);
 
     assert_eq!(person.since(START).await.len(), 1);

@@ -39,7 +39,7 @@ fn what_is_left_out_has_a_default() {
     assert_eq!(target.config.get_application_name(), Some("pia-server"));
     assert_eq!(target.connect_timeout, CONNECT_TIMEOUT);
     assert_eq!(target.tls, TlsSettings { mode: TlsMode::Prefer, roots: Roots::System });
-    assert_eq!(target.most, None);
+    assert_eq!(target.max, None);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn root_certificates_raise_the_mode_as_libpq_does() {
 fn the_size_of_the_pool_and_the_search_path_are_taken_over() {
     let target = parse("Host=db;Maximum Pool Size=7;Search Path=my app;Options=-c geqo=off");
 
-    assert_eq!(target.most.map(usize::from), Some(7));
+    assert_eq!(target.max.map(usize::from), Some(7));
     assert_eq!(target.config.get_options(), Some(r"-c geqo=off -c search_path=my\ app"));
 }
 

@@ -23,8 +23,8 @@ async fn what_is_counted_is_there_and_told(db: Database) {
 }
 
 async fn of_many_at_once_each_is_counted_and_told_its_own(db: Database) {
-    let below = |most: i64| {
-        let free = locks::table.filter(locks::turn.lt(most));
+    let below = |max: i64| {
+        let free = locks::table.filter(locks::turn.lt(max));
         db.count(diesel::update(free).set(locks::turn.eq(locks::turn + 1)))
     };
     let wrong = || db.count(diesel::sql_query("DELETE FROM nothing"));

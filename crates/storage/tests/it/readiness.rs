@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
-use pia_storage::{Database, DatabaseOptions, NotReady, migrate};
+use pia_storage::{Database, DatabaseOptions, ReadinessError, migrate};
 use pia_testkit::databases::TestDatabase;
 
 pia_testkit::contract! {
@@ -49,7 +49,7 @@ async fn a_database_is_not_ready_before_its_migrations_are_applied() {
         migrate(&fresh.target()).await.unwrap();
         let after = db.ready(LIMIT).await;
 
-        assert!(matches!(before, Err(NotReady::Pending(_))), "{before:?}");
+        assert!(matches!(before, Err(ReadinessError::Pending(_))), "{before:?}");
         assert!(after.is_ok(), "{after:?}");
     }
 }
@@ -63,6 +63,6 @@ async fn a_database_whose_connections_are_all_taken_is_silent() {
 
     let ping = db.ping(Duration::from_millis(50)).await;
 
-    assert!(matches!(ping, Err(NotReady::Silent(_))), "{ping:?}");
+    assert!(matches!(ping, Err(ReadinessError::Silent(_))), "{ping:?}");
     drop(taken);
 }

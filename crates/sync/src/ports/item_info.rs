@@ -80,7 +80,7 @@ pub trait SyncAdminStore: Send + Sync {
         &self,
         user: UserId,
         after: Option<ItemKey>,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<ItemInfo>, Unavailable>;
 
     /// So many chats at most that a person has, or had, in the order of their
@@ -89,7 +89,7 @@ pub trait SyncAdminStore: Send + Sync {
         &self,
         user: UserId,
         after: Option<Uuid>,
-        most: u32,
+        max: u32,
     ) -> Result<Vec<ChatInfo>, Unavailable>;
 
     /// Returns the events of an account, the latest first.

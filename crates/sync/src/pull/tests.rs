@@ -85,8 +85,9 @@ async fn pull_after_a_silence(
         .once()
         .return_once(move |_, _, _| Ok(Some((head(), both))));
     reader.expect_last_until().returning(|_, until| Ok((until == at(50)).then_some(at(40))));
-    let silences = StampGaps::new(vec![StampGap { began_at: at(50), ended_at: at(70) }]);
-    let pulling = PullService::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), silences);
+    let stamp_gaps = StampGaps::new(vec![StampGap { began_at: at(50), ended_at: at(70) }]);
+    let pulling =
+        PullService::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), stamp_gaps);
     let (user, standing) = (UserId::generate(), standing(head(), at(since)));
     let ask =
         PullRequest { since: at(since), limit, catalogue: Some(standing.catalogue_version()) };

@@ -49,13 +49,13 @@ fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
         pod_uplink: quota,
     };
     let attempts = Arc::new(MockRateLimitStore::new());
-    let standings = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
+    let caller_cache = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
     let keys = Arc::new(MockApiKeyStore::new());
     Data::new(Gates {
         table: RouteTable::new(table),
         tokens: tokens(Arc::clone(&clock)),
-        keys: ApiKeyAuthenticator::new(keys, standings.clone(), Arc::clone(&clock)),
-        callers: standings,
+        keys: ApiKeyAuthenticator::new(keys, caller_cache.clone(), Arc::clone(&clock)),
+        callers: caller_cache,
         budgets: Arc::new(Budgets::new(quotas, attempts, Arc::clone(&clock))),
         licence: LiveSetting::new(state),
         setup_url: "http://here/admin/setup".to_owned(),

@@ -34,8 +34,8 @@ impl LimiterEntry {
     }
 }
 
-fn concurrent(most: u32) -> Protection {
-    Protection { concurrent: Some(most), ..Protection::default() }
+fn concurrent(max: u32) -> Protection {
+    Protection { concurrent: Some(max), ..Protection::default() }
 }
 
 #[test]

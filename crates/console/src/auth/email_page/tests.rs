@@ -1,7 +1,7 @@
 //! The pages to ask for a link.
 
 use super::*;
-use crate::testing::{Accounts, RenderedPage, opened, reception};
+use crate::testing::{Accounts, RenderedPage, account_pages, opened};
 
 const PAGES: [&EmailPage; 2] = [&FORGOT_PASSWORD, &RESEND_VERIFICATION];
 
@@ -10,9 +10,10 @@ fn uri(page: &EmailPage) -> String {
 }
 
 async fn filled_in(page: &EmailPage, accounts: &Arc<Accounts>, form: &'static str) -> RenderedPage {
-    let (reception, body) = (reception(Arc::clone(accounts)), Bytes::from_static(form.as_bytes()));
+    let (account_pages, body) =
+        (account_pages(Arc::clone(accounts)), Bytes::from_static(form.as_bytes()));
     let request = crate::testing::sent(&uri(page));
-    RenderedPage::from_response(page.answer(&reception, &request, Ok(body)).await).await
+    RenderedPage::from_response(page.answer(&account_pages, &request, Ok(body)).await).await
 }
 
 #[actix_web::test]

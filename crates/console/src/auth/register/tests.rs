@@ -3,7 +3,7 @@
 use pia_identity::Violation;
 
 use super::*;
-use crate::testing::{Accounts, RenderedPage, opened, reception};
+use crate::testing::{Accounts, RenderedPage, account_pages, opened};
 
 const URI: &str = "/auth/register.html";
 
@@ -24,13 +24,13 @@ fn under(policy: RegistrationPolicy) -> RegistrationRules {
 }
 
 async fn page(rules: RegistrationRules, uri: &str) -> RenderedPage {
-    let reception = Data::new(reception(with(rules)));
-    RenderedPage::from_response(show(reception, opened(uri)).await).await
+    let account_pages = Data::new(account_pages(with(rules)));
+    RenderedPage::from_response(show(account_pages, opened(uri)).await).await
 }
 
 async fn filled_in(accounts: &Arc<Accounts>, uri: &str, form: &str) -> RenderedPage {
-    let (reception, body) = (reception(Arc::clone(accounts)), Bytes::from(form.to_owned()));
-    RenderedPage::from_response(answer(&reception, &crate::testing::sent(uri), Ok(body)).await)
+    let (account_pages, body) = (account_pages(Arc::clone(accounts)), Bytes::from(form.to_owned()));
+    RenderedPage::from_response(answer(&account_pages, &crate::testing::sent(uri), Ok(body)).await)
         .await
 }
 

@@ -8,19 +8,20 @@ use crate::testing::{Accounts, RenderedPage, opened};
 const LINK: &str = "/auth/reset-password.html?email=ada%2B1%40example.org&token=the%26token";
 const FORM: &str = "email=ada%2B1%40example.org&token=the%26token&password=the+new+words";
 
-fn reception() -> AccountPages {
-    crate::testing::reception(Arc::new(Accounts::default()))
+fn account_pages() -> AccountPages {
+    crate::testing::account_pages(Arc::new(Accounts::default()))
 }
 
 async fn page(uri: &str) -> RenderedPage {
-    RenderedPage::from_response(show(Data::new(reception()), opened(uri)).await).await
+    RenderedPage::from_response(show(Data::new(account_pages()), opened(uri)).await).await
 }
 
 async fn filled_in(accounts: &Arc<Accounts>, form: &'static str) -> RenderedPage {
-    let reception = crate::testing::reception(Arc::clone(accounts));
+    let account_pages = crate::testing::account_pages(Arc::clone(accounts));
     let (request, body) = (crate::testing::sent("/auth/reset-password.html"), form.as_bytes());
     RenderedPage::from_response(
-        answer(&reception, (&request, SignInDevice::default()), Ok(Bytes::from_static(body))).await,
+        answer(&account_pages, (&request, SignInDevice::default()), Ok(Bytes::from_static(body)))
+            .await,
     )
     .await
 }

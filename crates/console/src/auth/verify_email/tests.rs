@@ -1,7 +1,7 @@
 //! The page that confirms an address.
 
 use super::*;
-use crate::testing::{Accounts, RenderedPage, opened, reception};
+use crate::testing::{Accounts, RenderedPage, account_pages, opened};
 
 const USER: &str = "01935a3c-0000-7000-8000-000000000001";
 const URI: &str = "/auth/verify-email.html";
@@ -11,9 +11,9 @@ async fn page(query: &str) -> RenderedPage {
 }
 
 async fn pressed(accounts: &Arc<Accounts>, form: String) -> RenderedPage {
-    let reception = reception(Arc::clone(accounts));
+    let account_pages = account_pages(Arc::clone(accounts));
     let request = crate::testing::sent(URI);
-    RenderedPage::from_response(answer(&reception, &request, Ok(Bytes::from(form))).await).await
+    RenderedPage::from_response(answer(&account_pages, &request, Ok(Bytes::from(form))).await).await
 }
 
 #[actix_web::test]

@@ -22,9 +22,9 @@ pub(crate) async fn regenerate(
     api: Data<Api>,
     Body(request): Body<FreshProofRequest>,
 ) -> Result<Json<RecoveryCodesResponse>, ApiError> {
-    let (factors, claim) = (api.identity.second_factors.clone(), caller.session_ref()?);
+    let (factors, session_ref) = (api.identity.second_factors.clone(), caller.session_ref()?);
     let proof = request.proof()?;
-    let regenerate = async move { factors.regenerate_codes(claim, proof).await };
+    let regenerate = async move { factors.regenerate_codes(session_ref, proof).await };
     Ok(Json(api.runner.run(regenerate).await?.into()))
 }
 

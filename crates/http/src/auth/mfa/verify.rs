@@ -26,7 +26,7 @@ pub(crate) async fn verify(
         let message = "`code` is needed.".to_owned();
         ApiError::invalid(vec![FieldError { field: "code".to_owned(), code: "required", message }])
     })?;
-    let (factors, claim) = (api.identity.second_factors.clone(), caller.session_ref()?);
-    let verify = async move { factors.confirm(claim, code).await };
+    let (factors, session_ref) = (api.identity.second_factors.clone(), caller.session_ref()?);
+    let verify = async move { factors.confirm(session_ref, code).await };
     Ok(Json(api.runner.run(verify).await?.into()))
 }

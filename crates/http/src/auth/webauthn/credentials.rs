@@ -96,8 +96,8 @@ pub(crate) async fn remove_passkey(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<Done>, ApiError> {
-    let (passkeys, claim) = (api.identity.passkeys.clone(), caller.session_ref()?);
-    let remove = async move { passkeys.remove(claim, PasskeyId(id)).await };
+    let (passkeys, session_ref) = (api.identity.passkeys.clone(), caller.session_ref()?);
+    let remove = async move { passkeys.remove(session_ref, PasskeyId(id)).await };
     api.runner.run(remove).await?;
     Ok(Json(Done::success()))
 }

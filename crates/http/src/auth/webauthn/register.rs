@@ -29,9 +29,9 @@ pub(crate) async fn begin_registration(
     api: Data<Api>,
     Body(request): Body<FreshProofRequest>,
 ) -> Result<Json<AskedResponse>, ApiError> {
-    let (passkeys, claim) = (api.identity.passkeys.clone(), caller.session_ref()?);
+    let (passkeys, session_ref) = (api.identity.passkeys.clone(), caller.session_ref()?);
     let proof = request.proof_if_any()?;
-    let ask = async move { passkeys.ask(claim, proof).await };
+    let ask = async move { passkeys.ask(session_ref, proof).await };
     Ok(Json(AskedResponse::new(api.runner.run(ask).await?)?))
 }
 
@@ -42,7 +42,7 @@ pub(crate) async fn complete_registration(
 ) -> Result<Json<PasskeyItem>, ApiError> {
     let (token, answer) = require_answer(request.challenge_token, request.credential.as_ref())?;
     let name = request.name.ok_or_else(|| missing("name"))?;
-    let (passkeys, claim) = (api.identity.passkeys.clone(), caller.session_ref()?);
-    let add = async move { passkeys.add(claim, &token, &name, &answer).await };
+    let (passkeys, session_ref) = (api.identity.passkeys.clone(), caller.session_ref()?);
+    let add = async move { passkeys.add(session_ref, &token, &name, &answer).await };
     Ok(Json(api.runner.run(add).await?.into()))
 }

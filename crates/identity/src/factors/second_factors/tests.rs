@@ -17,9 +17,9 @@ const START: u64 = 1_800_000_015;
 struct World {
     kept: Arc<Factors>,
     factors: SecondFactors,
-    standings: CallerCache,
+    caller_cache: CallerCache,
     clock: Arc<ManualClock>,
-    claim: SessionRef,
+    session_ref: SessionRef,
 }
 
 fn world() -> World {
@@ -30,11 +30,11 @@ fn world() -> World {
     accounts
         .expect_standing()
         .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
-    let standings = CallerCache::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
+    let caller_cache = CallerCache::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
     let factors =
-        SecondFactors::new(kept.proofs(Arc::<ManualClock>::clone(&clock)), standings.clone());
-    let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
-    World { kept, factors, standings, clock, claim }
+        SecondFactors::new(kept.proofs(Arc::<ManualClock>::clone(&clock)), caller_cache.clone());
+    let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
+    World { kept, factors, caller_cache, clock, session_ref }
 }
 
 fn secret(text: &str) -> Secret<String> {
@@ -51,7 +51,7 @@ fn by_recovery_code(code: &Secret<String>) -> ReauthProof {
 
 impl World {
     async fn begin(&self) -> Result<Enrolment, EnrolError> {
-        self.factors.begin(self.claim, Some(secret(PASSWORD))).await
+        self.factors.begin(self.session_ref, Some(secret(PASSWORD))).await
     }
 
     /// Returns the code that an app with this secret displays now.
@@ -65,7 +65,7 @@ impl World {
     /// A factor that is on, half a minute ago.
     async fn on(&self) -> (Enrolment, Vec<Secret<String>>) {
         let shown = self.begin().await.unwrap();
-        let codes = self.factors.confirm(self.claim, self.code(&shown)).await.unwrap();
+        let codes = self.factors.confirm(self.session_ref, self.code(&shown)).await.unwrap();
         self.clock.advance(Duration::from_secs(30));
         (shown, codes.0)
     }
@@ -74,18 +74,19 @@ impl World {
 #[tokio::test]
 async fn a_factor_is_on_once_its_first_code_was_seen() {
     let world = world();
-    world.standings.fresh(world.claim).await.unwrap();
+    world.caller_cache.fresh(world.session_ref).await.unwrap();
 
     let shown = world.begin().await.unwrap();
-    let before = world.factors.disable(world.claim, ReauthProof::Password(secret(PASSWORD))).await;
-    let codes = world.factors.confirm(world.claim, world.code(&shown)).await.unwrap();
+    let before =
+        world.factors.disable(world.session_ref, ReauthProof::Password(secret(PASSWORD))).await;
+    let codes = world.factors.confirm(world.session_ref, world.code(&shown)).await.unwrap();
 
     assert!(matches!(before, Err(FactorChangeError::NotOn)));
     assert_eq!(codes.0.len(), 10);
     assert_eq!(world.kept.audited(), ["factor.enabled"]);
     assert_eq!(world.kept.letters(), ["factor-enabled"]);
-    assert_eq!(world.kept.state.lock().unwrap().kept, Some(world.claim.session));
-    assert_eq!(world.standings.cached(world.claim), None, "the gates look anew");
+    assert_eq!(world.kept.state.lock().unwrap().kept, Some(world.session_ref.session));
+    assert_eq!(world.caller_cache.cached(world.session_ref), None, "the gates look anew");
     assert_eq!(world.kept.wrong(), 0);
 }
 
@@ -96,10 +97,12 @@ async fn only_hashes_of_recovery_codes_and_a_sealed_secret_are_kept() {
     let (_, codes) = world.on().await;
 
     let state = world.kept.state.lock().unwrap();
-    let expected: Vec<_> =
-        codes.iter().filter_map(|it| factors::recovery_codes::hash(world.claim.user, it)).collect();
+    let expected: Vec<_> = codes
+        .iter()
+        .filter_map(|it| factors::recovery_codes::hash(world.session_ref.user, it))
+        .collect();
     assert_eq!(state.codes, expected);
-    assert!(state.factor.as_ref().unwrap().sealed.starts_with(world.claim.user.0.as_bytes()));
+    assert!(state.factor.as_ref().unwrap().sealed.starts_with(world.session_ref.user.0.as_bytes()));
 }
 
 #[tokio::test]
@@ -110,7 +113,7 @@ async fn a_wrong_code_puts_nothing_on_and_is_counted() {
     let wrong = if code.expose() == "123456" { "654321" } else { "123456" };
 
     for text in [wrong, "", "nonsense"] {
-        let refused = world.factors.confirm(world.claim, secret(text)).await;
+        let refused = world.factors.confirm(world.session_ref, secret(text)).await;
         assert!(matches!(refused, Err(ConfirmError::WrongCode)), "{text}");
     }
 
@@ -122,10 +125,10 @@ async fn wrong_codes_are_limited_and_the_wait_is_told() {
     let world = world();
     let shown = world.begin().await.unwrap();
     for _ in 0..10 {
-        world.factors.confirm(world.claim, secret("nonsense")).await.unwrap_err();
+        world.factors.confirm(world.session_ref, secret("nonsense")).await.unwrap_err();
     }
 
-    let refused = world.factors.confirm(world.claim, world.code(&shown)).await;
+    let refused = world.factors.confirm(world.session_ref, world.code(&shown)).await;
 
     let wait = Duration::from_secs(90);
     assert!(matches!(refused, Err(ConfirmError::TooMany { wait: told }) if told == wait));
@@ -134,11 +137,11 @@ async fn wrong_codes_are_limited_and_the_wait_is_told() {
 #[tokio::test]
 async fn a_secret_waits_a_quarter_of_an_hour_for_its_code() {
     let world = world();
-    let nothing = world.factors.confirm(world.claim, secret("123456")).await;
+    let nothing = world.factors.confirm(world.session_ref, secret("123456")).await;
     let shown = world.begin().await.unwrap();
     world.clock.advance(Duration::from_mins(15));
 
-    let late = world.factors.confirm(world.claim, world.code(&shown)).await;
+    let late = world.factors.confirm(world.session_ref, world.code(&shown)).await;
 
     assert!(matches!(nothing, Err(ConfirmError::NotBegun)));
     assert!(matches!(late, Err(ConfirmError::NotBegun)));
@@ -150,8 +153,8 @@ async fn a_second_beginning_takes_the_place_of_the_first() {
     let first = world.begin().await.unwrap();
     let second = world.begin().await.unwrap();
 
-    let refused = world.factors.confirm(world.claim, world.code(&first)).await;
-    let taken = world.factors.confirm(world.claim, world.code(&second)).await;
+    let refused = world.factors.confirm(world.session_ref, world.code(&first)).await;
+    let taken = world.factors.confirm(world.session_ref, world.code(&second)).await;
 
     assert!(matches!(refused, Err(ConfirmError::WrongCode)));
     assert!(taken.is_ok());
@@ -163,7 +166,7 @@ async fn while_a_factor_is_on_none_is_begun_or_confirmed() {
     let (shown, _) = world.on().await;
 
     let begun = world.begin().await;
-    let confirmed = world.factors.confirm(world.claim, world.code(&shown)).await;
+    let confirmed = world.factors.confirm(world.session_ref, world.code(&shown)).await;
 
     assert!(matches!(begun, Err(EnrolError::AlreadyOn)));
     assert!(matches!(confirmed, Err(ConfirmError::NotBegun)));
@@ -195,7 +198,7 @@ async fn any_fresh_proof_takes_the_factor_off() {
             ),
         };
 
-        world.factors.disable(world.claim, proof).await.unwrap();
+        world.factors.disable(world.session_ref, proof).await.unwrap();
 
         assert!(world.kept.state.lock().unwrap().factor.is_none());
         assert_eq!(world.kept.audited()[1..], audited);
@@ -221,7 +224,7 @@ async fn a_wrong_proof_changes_nothing_and_is_counted() {
 
     let count = u32::try_from(wrong.len()).unwrap();
     for proof in wrong {
-        let refused = world.factors.disable(world.claim, proof).await;
+        let refused = world.factors.disable(world.session_ref, proof).await;
         assert!(matches!(refused, Err(FactorChangeError::WrongProof)), "{refused:?}");
     }
 
@@ -237,9 +240,9 @@ async fn a_code_that_was_used_proves_nothing_again() {
     let code = world.code(&shown);
     let proof = || by_code(code.clone());
 
-    world.factors.regenerate_codes(world.claim, proof()).await.unwrap();
-    let replayed = world.factors.regenerate_codes(world.claim, proof()).await;
-    let old = world.factors.disable(world.claim, by_recovery_code(&codes[0])).await;
+    world.factors.regenerate_codes(world.session_ref, proof()).await.unwrap();
+    let replayed = world.factors.regenerate_codes(world.session_ref, proof()).await;
+    let old = world.factors.disable(world.session_ref, by_recovery_code(&codes[0])).await;
 
     assert!(matches!(replayed, Err(FactorChangeError::WrongProof)));
     assert!(matches!(old, Err(FactorChangeError::WrongProof)), "the codes before are gone");
@@ -252,7 +255,7 @@ async fn the_owner_is_told_that_a_recovery_code_made_new_ones() {
     let world = world();
     let (_, codes) = world.on().await;
 
-    world.factors.regenerate_codes(world.claim, by_recovery_code(&codes[3])).await.unwrap();
+    world.factors.regenerate_codes(world.session_ref, by_recovery_code(&codes[3])).await.unwrap();
 
     let letters = ["recovery-code-used", "recovery-codes-regenerated"].map(QueuedEmail::new);
     assert_eq!(world.kept.state.lock().unwrap().letters[1..], letters);
@@ -266,8 +269,8 @@ async fn with_its_key_lost_an_authenticator_is_taken_off_by_other_proofs() {
     let (shown, codes) = world.on().await;
     world.kept.state.lock().unwrap().key_lost = true;
 
-    let by_app = world.factors.disable(world.claim, by_code(world.code(&shown))).await;
-    let by_paper = world.factors.disable(world.claim, by_recovery_code(&codes[0])).await;
+    let by_app = world.factors.disable(world.session_ref, by_code(world.code(&shown))).await;
+    let by_paper = world.factors.disable(world.session_ref, by_recovery_code(&codes[0])).await;
 
     assert!(matches!(by_app, Err(FactorChangeError::WrongProof)));
     assert!(by_paper.is_ok());
@@ -277,11 +280,11 @@ async fn with_its_key_lost_an_authenticator_is_taken_off_by_other_proofs() {
 async fn nobody_begins_without_the_accounts_password() {
     let world = world();
 
-    let silent = world.factors.begin(world.claim, None).await;
-    let guessed = world.factors.begin(world.claim, Some(secret("a guess"))).await;
+    let silent = world.factors.begin(world.session_ref, None).await;
+    let guessed = world.factors.begin(world.session_ref, Some(secret("a guess"))).await;
     let counted = world.kept.wrong();
     for _ in 1..10 {
-        world.factors.begin(world.claim, Some(secret("a guess"))).await.unwrap_err();
+        world.factors.begin(world.session_ref, Some(secret("a guess"))).await.unwrap_err();
     }
     let late = world.begin().await;
 
@@ -298,14 +301,14 @@ async fn an_account_without_a_password_begins_right_after_a_sign_in() {
     let now = world.clock.now();
     let begin = async |began_at| {
         world.kept.has_no_password(began_at);
-        world.factors.begin(world.claim, None).await
+        world.factors.begin(world.session_ref, None).await
     };
     let (fresh, old) = (now - Duration::from_mins(10), now - Duration::from_secs(601));
 
     let over = begin(None).await;
     let late = begin(Some(old)).await;
     let in_time = begin(Some(fresh)).await;
-    let invented = world.factors.begin(world.claim, Some(secret(PASSWORD))).await;
+    let invented = world.factors.begin(world.session_ref, Some(secret(PASSWORD))).await;
 
     assert!(matches!(over, Err(EnrolError::Owner(OwnerError::SignInAgain))));
     assert!(matches!(late, Err(EnrolError::Owner(OwnerError::SignInAgain))));

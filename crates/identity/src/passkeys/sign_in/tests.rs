@@ -135,9 +135,9 @@ fn sessions(
     let names = TokenNames { issuer: "issuer".to_owned(), audience: "audience".to_owned() };
     let settings = LiveSetting::new(SessionSettings::default());
     let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
-    let standings = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
+    let caller_cache = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
     let tokens = (access, RefreshKeys::derive(&keys));
-    Sessions::new(Arc::new(store), standings, tokens, settings, clock)
+    Sessions::new(Arc::new(store), caller_cache, tokens, settings, clock)
 }
 
 fn is_refused(outcome: &Result<SignedIn, PasskeySignInError>) -> bool {

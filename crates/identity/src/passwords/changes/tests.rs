@@ -8,7 +8,7 @@ use pia_testkit::FixedClock;
 
 use super::*;
 use crate::factors::proofs::FactorPorts;
-use crate::fakes::{Factors, Post, claim};
+use crate::fakes::{Factors, Post, session_ref};
 use crate::people::registration::RegistrationRules;
 
 const ADA: &str = "ada@example.org";
@@ -31,7 +31,7 @@ fn world() -> World {
     };
     let ports = FactorPorts { accounts: post.accounts(), ..kept.ports() };
     let proofs = FactorProofs { ports, ..kept.proofs(clock) };
-    let changes = PasswordChanges::new(proofs, passwords, post.standings());
+    let changes = PasswordChanges::new(proofs, passwords, post.caller_cache());
     World { post, kept, changes }
 }
 
@@ -47,7 +47,7 @@ impl World {
         new: &str,
     ) -> Result<AppAccess, ChangePasswordError> {
         let secret = |it: &str| Secret::new(it.to_owned());
-        self.changes.change(claim(user), secret(current), secret(new), false).await
+        self.changes.change(session_ref(user), secret(current), secret(new), false).await
     }
 
     fn stored_hash(&self, user: UserId) -> String {
@@ -59,14 +59,14 @@ impl World {
 async fn whoever_knows_the_password_chooses_another() {
     let world = world();
     let ada = world.ada();
-    let standing = claim(ada);
-    world.changes.standings.fresh(standing).await.unwrap();
+    let standing = session_ref(ada);
+    world.changes.caller_cache.fresh(standing).await.unwrap();
 
     let left = world.change(ada, OLD, NEW).await.unwrap();
 
     assert_eq!(left, AppAccess { app_passwords: 2, api_keys: 1 });
     assert_eq!(world.stored_hash(ada), format!("kept {NEW}"));
-    assert_eq!(world.changes.standings.cached(standing), None);
+    assert_eq!(world.changes.caller_cache.cached(standing), None);
     assert_eq!(world.post.letters(), [("password-changed", ada)]);
     assert_eq!(world.post.audited(), ["password.changed", "session.ended"]);
     assert_eq!(world.kept.wrong(), 0);

@@ -1,7 +1,7 @@
 //! Choosing another password in the place of a forgotten one.
 
 use super::*;
-use crate::fakes::{Post, claim};
+use crate::fakes::{Post, session_ref};
 use crate::ports::MockPasswordThrottleStore;
 
 const ADA: &str = "ada+pia@example.org";
@@ -19,20 +19,20 @@ fn resets(post: &Arc<Post>) -> PasswordResets {
     resets_with(post, MockPasswordThrottleStore::new())
 }
 
-fn resets_with(post: &Arc<Post>, guesses: MockPasswordThrottleStore) -> PasswordResets {
+fn resets_with(post: &Arc<Post>, throttle: MockPasswordThrottleStore) -> PasswordResets {
     let passwords = PasswordPorts {
         store: Arc::clone(post) as _,
         hasher: Post::hasher(),
         rules: LiveSetting::new(RegistrationRules::default()),
     };
-    PasswordResets::new(post.ports(), passwords, Arc::new(guesses), post.standings())
+    PasswordResets::new(post.ports(), passwords, Arc::new(throttle), post.caller_cache())
 }
 
 /// Guesses by strangers and by herself where she is are forgotten.
 fn forgiving() -> MockPasswordThrottleStore {
-    let mut guesses = MockPasswordThrottleStore::new();
-    guesses.expect_clear().times(0..=2).returning(|_| Ok(()));
-    guesses
+    let mut throttle = MockPasswordThrottleStore::new();
+    throttle.expect_clear().times(0..=2).returning(|_| Ok(()));
+    throttle
 }
 
 /// Ada, who has just asked for a letter.
@@ -74,8 +74,8 @@ async fn an_older_account_whose_address_no_new_one_may_have_gets_its_letter() {
 #[tokio::test]
 async fn a_token_puts_another_password_in_the_place_of_the_forgotten_one_once() {
     let (post, resets, ada) = request_reset().await;
-    let (token, claim) = (post.token(), claim(ada));
-    resets.standings.fresh(claim).await.unwrap();
+    let (token, session_ref) = (post.token(), session_ref(ada));
+    resets.caller_cache.fresh(session_ref).await.unwrap();
 
     let first = resets.reset(" ADA+Pia@example.org", &token, secret(NEW), &device()).await;
     let second = resets.reset(ADA, &token, secret("another fine passphrase"), &device()).await;
@@ -83,7 +83,7 @@ async fn a_token_puts_another_password_in_the_place_of_the_forgotten_one_once() 
     assert!(first.is_ok(), "{first:?}");
     assert!(matches!(second, Err(ResetError::InvalidToken)), "{second:?}");
     assert_eq!(stored_hash(&post, ada), format!("kept {NEW}"));
-    assert_eq!(resets.standings.cached(claim), None);
+    assert_eq!(resets.caller_cache.cached(session_ref), None);
     assert_eq!(post.letters().last(), Some(&("password-changed", ada)));
     assert_eq!(post.audited(), ["password.reset_requested", "password.reset", "session.ended"]);
 }
@@ -197,9 +197,9 @@ async fn without_mail_that_is_said_before_anything_else() {
 async fn guesses_at_the_old_password_are_forgotten_once_there_is_another() {
     let post = Post::open();
     post.person(ADA, Some("kept old"));
-    let mut guesses = MockPasswordThrottleStore::new();
-    guesses.expect_clear().times(2).returning(|_| Ok(()));
-    let resets = resets_with(&post, guesses);
+    let mut throttle = MockPasswordThrottleStore::new();
+    throttle.expect_clear().times(2).returning(|_| Ok(()));
+    let resets = resets_with(&post, throttle);
     resets.request(ADA).await.unwrap();
 
     let token = post.token();

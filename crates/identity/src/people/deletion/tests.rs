@@ -34,7 +34,7 @@ impl Eraser for Answering {
 struct DeletionProof {
     deletion: AccountDeletion,
     eraser: Arc<Answering>,
-    standings: CallerCache,
+    caller_cache: CallerCache,
     caller: SessionRef,
     kept: Arc<Factors>,
 }
@@ -54,12 +54,12 @@ fn leaving(erasure: ErasureOutcome, provider: Option<&'static str>) -> DeletionP
     }
     let mut gates = MockAccountStore::new();
     gates.expect_standing().returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
-    let standings = CallerCache::new(Arc::new(gates), Arc::clone(&clock));
+    let caller_cache = CallerCache::new(Arc::new(gates), Arc::clone(&clock));
     let eraser = Arc::new(Answering(erasure, Mutex::default()));
     let settings = LiveSetting::new(FactorSettings::default());
     let owners = Reauthenticator::new(FactorProofs { ports, settings, clock });
-    let deletion = AccountDeletion::new(owners, Arc::clone(&eraser) as _, standings.clone());
-    DeletionProof { deletion, eraser, standings, caller, kept }
+    let deletion = AccountDeletion::new(owners, Arc::clone(&eraser) as _, caller_cache.clone());
+    DeletionProof { deletion, eraser, caller_cache, caller, kept }
 }
 
 impl DeletionProof {
@@ -88,7 +88,7 @@ impl DeletionProof {
 #[tokio::test]
 async fn who_leaves_is_forgotten_by_the_gates_and_written_to_by_address() {
     let ada = leaving(ErasureOutcome::Erased, None);
-    ada.standings.fresh(ada.caller).await.unwrap();
+    ada.caller_cache.fresh(ada.caller).await.unwrap();
 
     ada.say("DELETE", Some(PASSWORD)).await.unwrap();
 
@@ -99,7 +99,7 @@ async fn who_leaves_is_forgotten_by_the_gates_and_written_to_by_address() {
     let letter = &departure.effects.mail[0];
     assert_eq!(letter.letter.name, "account-deleted");
     assert!(matches!(&letter.to, Recipient::Address(it) if it.contains('@')));
-    assert_eq!(ada.standings.cached(ada.caller), None);
+    assert_eq!(ada.caller_cache.cached(ada.caller), None);
 }
 
 #[tokio::test]

@@ -19,15 +19,15 @@ fn roles(store: MockRoleStore) -> Roles {
     seats.expect_limit().return_const(Some(25));
     seats.expect_admins().return_const(Some(2));
     let clock = Arc::new(FixedClock(NOW));
-    let standings = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
-    Roles::new(Arc::new(store), Arc::new(seats), standings, clock)
+    let caller_cache = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
+    Roles::new(Arc::new(store), Arc::new(seats), caller_cache, clock)
 }
 
 async fn remembered(roles: &Roles) -> SessionRef {
-    let claim = SessionRef { user: UserId::generate(), session: SessionId::generate() };
-    roles.standings.fresh(claim).await.unwrap();
-    assert!(roles.standings.cached(claim).is_some());
-    claim
+    let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
+    roles.caller_cache.fresh(session_ref).await.unwrap();
+    assert!(roles.caller_cache.cached(session_ref).is_some());
+    session_ref
 }
 
 #[tokio::test]
@@ -36,8 +36,8 @@ async fn a_role_is_given_within_the_licence_with_an_entry_of_who_did_it() {
     let mut store = MockRoleStore::new();
     store
         .expect_set_role()
-        .withf(move |it, role, most, effects| {
-            (*it, *role, *most) == (user, Role::Admin, Some(2))
+        .withf(move |it, role, max, effects| {
+            (*it, *role, *max) == (user, Role::Admin, Some(2))
                 && *effects == done(NOW, Some(by), user, "role.admin_granted")
         })
         .once()
@@ -59,7 +59,7 @@ async fn every_change_is_seen_by_the_gates_at_once() {
     roles.deactivate(None, claims[1].user).await.unwrap();
     roles.reactivate(None, claims[2].user).await.unwrap();
 
-    assert!(claims.iter().all(|it| roles.standings.cached(*it).is_none()));
+    assert!(claims.iter().all(|it| roles.caller_cache.cached(*it).is_none()));
 }
 
 #[tokio::test]

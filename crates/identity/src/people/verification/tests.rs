@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::fakes::{Post, claim};
+use crate::fakes::{Post, session_ref};
 
 const ADA: &str = "ada@example.org";
 
@@ -35,15 +35,15 @@ async fn the_link_leads_to_the_server_as_browsers_know_it() {
 #[tokio::test]
 async fn a_token_verifies_once_and_is_seen_by_the_gates_at_once() {
     let (post, verification, ada) = reminded().await;
-    let (token, claim) = (post.token(), claim(ada));
-    verification.standings.fresh(claim).await.unwrap();
+    let (token, session_ref) = (post.token(), session_ref(ada));
+    verification.caller_cache.fresh(session_ref).await.unwrap();
 
     let first = verification.redeem(ada, &token).await;
     let second = verification.redeem(ada, &token).await;
 
     assert!(first.is_ok() && matches!(second, Err(VerifyError::Invalid)));
     assert!(post.account(ada).unwrap().email_verified_at.is_some());
-    assert_eq!(verification.standings.cached(claim), None);
+    assert_eq!(verification.caller_cache.cached(session_ref), None);
     assert_eq!(post.audited(), ["verification.requested", "account.verified"]);
 }
 

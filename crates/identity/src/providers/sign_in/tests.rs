@@ -42,11 +42,11 @@ impl Fixture {
         let settings = LiveSetting::new(SessionSettings::default());
         let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
         let accounts: Arc<dyn AccountStore> = Arc::new(self.accounts);
-        let standings = CallerCache::new(Arc::clone(&accounts), Arc::clone(&clock));
+        let caller_cache = CallerCache::new(Arc::clone(&accounts), Arc::clone(&clock));
         let tokens = (access, RefreshKeys::derive(&keys));
         let sessions = Sessions::new(
             Arc::new(self.sessions),
-            standings.clone(),
+            caller_cache.clone(),
             tokens,
             settings,
             Arc::clone(&clock),
@@ -63,7 +63,7 @@ impl Fixture {
             clock,
         };
         let rules = LiveSetting::new(RegistrationRules::default());
-        ProviderSignIn::new(ports, sessions, standings, rules)
+        ProviderSignIn::new(ports, sessions, caller_cache, rules)
     }
 
     /// Returns a fake in which this account's code was redeemed; the session

@@ -44,11 +44,11 @@ async fn a_provider_knows_somebody_by_its_own_name_for_them_alone(database: Test
     let first = signed_in(&app, &fake).await;
 
     fake.be("ada-1", "moved@example.org");
-    fake.claim("email_verified", json!(false));
-    fake.claim("name", json!("Countess"));
+    fake.session_ref("email_verified", json!(false));
+    fake.session_ref("name", json!("Countess"));
     let moved = signed_in(&app, &fake).await;
     fake.be("eve-1", "ADA@example.org");
-    fake.claim("email_verified", json!(true));
+    fake.session_ref("email_verified", json!(true));
     let squatter = through(&app, &fake).await;
     fake.be("ADA-1", "other@example.org");
     let other = signed_in(&app, &fake).await;
@@ -100,9 +100,9 @@ async fn an_address_is_taken_only_from_a_provider_that_vouches_for_it() {
         (json!(""), json!(true), Some("email_missing"), Some("email_missing")),
         (json!("a@b\r\nBcc: c@d"), json!(true), Some("email_missing"), Some("email_missing")),
     ] {
-        fake.claim("sub", json!(format!("somebody with {email}")));
-        fake.claim("email", email.clone());
-        fake.claim("email_verified", verified);
+        fake.session_ref("sub", json!(format!("somebody with {email}")));
+        fake.session_ref("email", email.clone());
+        fake.session_ref("email_verified", verified);
         for (app, refusal) in [(&trusting, lax), (&app, strict)] {
             let arrived = through(app, &fake).await;
             match refusal {
@@ -117,7 +117,7 @@ async fn an_address_is_taken_only_from_a_provider_that_vouches_for_it() {
 async fn what_a_token_leaves_out_the_provider_is_asked_for() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     let told = |subject: &str| json!({ "sub": subject, "email": "ada@example.org", "email_verified": true, "name": "Ada" });
-    fake.claim("email", Value::Null);
+    fake.session_ref("email", Value::Null);
     fake.script().user_info = Some(told("somebody-else"));
 
     let foreign = through(&app, &fake).await;
@@ -139,7 +139,7 @@ async fn a_name_is_kept_as_far_as_it_can_be_shown() {
     ] {
         let email = format!("{}@example.org", uuid::Uuid::now_v7().simple());
         fake.be(&email, &email);
-        fake.claim("name", said.clone());
+        fake.session_ref("name", said.clone());
 
         let client = signed_in(&app, &fake).await;
 

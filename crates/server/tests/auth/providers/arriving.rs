@@ -87,7 +87,7 @@ async fn a_sign_in_waits_ten_minutes(database: TestDatabase) {
     let fake = Fake::start().await;
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = knowing(database, &fake.issuer).at(Arc::clone(&clock) as _).start().await;
-    fake.claim("exp", (super::fake::now() + 3600).into());
+    fake.session_ref("exp", (super::fake::now() + 3600).into());
     let (mut early, soon) = left(&app, &fake).await;
 
     clock.advance(Duration::from_secs(599));
@@ -151,7 +151,7 @@ async fn a_state_that_was_tampered_with_is_nobodys() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_target_a_failure_is_a_page_for_browsers_and_json_for_others() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
-    fake.claim("email_verified", false.into());
+    fake.session_ref("email_verified", false.into());
     let mut browser = Browser::of(&app);
     let start = login(&[("provider", "oidc"), ("state", "unheard")]);
     let sent = browser.get(&start).await;

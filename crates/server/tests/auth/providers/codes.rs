@@ -169,7 +169,7 @@ async fn a_code_is_good_for_two_minutes(database: TestDatabase) {
     let fake = Fake::start().await;
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = knowing(database, &fake.issuer).at(Arc::clone(&clock) as _).start().await;
-    fake.claim("exp", (super::fake::now() + 3600).into());
+    fake.session_ref("exp", (super::fake::now() + 3600).into());
 
     let code = code_told(&through(&app, &fake).await);
     clock.advance(Duration::from_secs(119));

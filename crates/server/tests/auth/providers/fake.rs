@@ -98,7 +98,7 @@ impl Fake {
     }
 
     /// Has the token say something else, or nothing of it where that is null.
-    pub(super) fn claim(&self, name: &str, value: Value) {
+    pub(super) fn session_ref(&self, name: &str, value: Value) {
         let mut script = self.script();
         let claims = script.claims.as_object_mut().expect("claims");
         if value.is_null() {
@@ -110,8 +110,8 @@ impl Fake {
 
     /// Becomes somebody else.
     pub(super) fn be(&self, subject: &str, email: &str) {
-        self.claim("sub", json!(subject));
-        self.claim("email", json!(email));
+        self.session_ref("sub", json!(subject));
+        self.session_ref("email", json!(email));
     }
 
     /// Lets somebody in who was sent here, and says where they go on.

@@ -17,7 +17,7 @@ use super::{code_told, error_told, knowing, through, with_fake};
 async fn with(claims: Value, header: Value, nonce: Option<Value>) -> Answer {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     for (name, value) in claims.as_object().expect("claims") {
-        fake.claim(name, value.clone());
+        fake.session_ref(name, value.clone());
     }
     let mut changed = fake.script().header.clone();
     changed.as_object_mut().expect("a header").extend(header.as_object().expect("more").clone());
@@ -137,7 +137,7 @@ async fn a_new_key_is_found_and_an_unknown_one_is_not_asked_for_again_and_again(
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app =
         knowing(TestDatabase::sqlite(), &fake.issuer).at(Arc::clone(&clock) as _).start().await;
-    fake.claim("exp", (now() + 7200).into());
+    fake.session_ref("exp", (now() + 7200).into());
     assert_eq!(code_told(&through(&app, &fake).await).len(), 43);
 
     clock.advance(Duration::from_secs(31));
@@ -178,7 +178,7 @@ async fn of_a_tenant_that_is_named_nobody_else_comes_in_whatever_the_authority()
             .with("OAuth__entraid__Authority", &fake.issuer)
             .start()
             .await;
-        fake.claim("tid", json!(tid));
+        fake.session_ref("tid", json!(tid));
 
         let arrived = super::through_named(&app, &fake, "entraid").await;
 
@@ -210,9 +210,9 @@ async fn microsofts_tenants_are_told_apart_by_the_tokens_own_word() {
             .start()
             .await;
         fake.script().discovery = json!({ "issuer": format!("{}/{{tenantid}}/v2.0", fake.issuer) });
-        fake.claim("iss", format!("{}/{issuer}/v2.0", fake.issuer).into());
-        fake.claim("tid", json!(tid));
-        fake.claim("email_verified", Value::Null);
+        fake.session_ref("iss", format!("{}/{issuer}/v2.0", fake.issuer).into());
+        fake.session_ref("tid", json!(tid));
+        fake.session_ref("email_verified", Value::Null);
 
         let arrived = super::through_named(&app, &fake, "microsoft").await;
 

@@ -42,8 +42,8 @@ impl Dice {
         usize::try_from((it ^ (it >> 31)) % sides).expect("fewer")
     }
 
-    fn seconds(&mut self, most: u64) -> u64 {
-        u64::try_from(self.roll(usize::try_from(most).expect("few") + 1)).expect("few")
+    fn seconds(&mut self, max: u64) -> u64 {
+        u64::try_from(self.roll(usize::try_from(max).expect("few") + 1)).expect("few")
     }
 }
 
@@ -81,10 +81,10 @@ async fn whatever_devices_do_at_once_to_rows_nobody_reads_they_come_to_the_same(
     let (_, random) = Uuid::now_v7().as_u64_pair();
     let seed = Seed(random);
     let mut dice = Dice(seed.0);
-    let mut desk = world.device().await;
-    desk.enable_encryption().await;
-    let code = desk.recovery_code.clone().expect("a code");
-    let mut devices = vec![desk];
+    let mut services = world.device().await;
+    services.enable_encryption().await;
+    let code = services.recovery_code.clone().expect("a code");
+    let mut devices = vec![services];
     for _ in 1..DEVICES {
         let mut device = world.device().await;
         device.join_by_code(&code).await;

@@ -23,7 +23,7 @@ const ROWS: usize = 100;
 
 /// So many pages of long rows, one of which may fail.
 struct Pages {
-    most: usize,
+    max: usize,
     fails_at: usize,
     read: AtomicUsize,
 }
@@ -53,7 +53,7 @@ impl PersonalData for Pages {
             return Err(Unavailable::new("storage", "down"));
         }
         let rows = (0..ROWS).map(|row| format!("{{\"row\":\"{}\"}}", noise(page * ROWS + row)));
-        let next = (page < self.most).then(Cursor::top);
+        let next = (page < self.max).then(Cursor::top);
         Ok(ExportPage { rows: rows.collect(), next })
     }
 }
@@ -69,8 +69,8 @@ fn noise(seed: usize) -> String {
     std::iter::repeat_with(&mut letter).filter(|it| *it != '\\').take(1024).collect()
 }
 
-fn pages(most: usize, fails_at: usize) -> Arc<Pages> {
-    Arc::new(Pages { most, fails_at, read: AtomicUsize::new(0) })
+fn pages(max: usize, fails_at: usize) -> Arc<Pages> {
+    Arc::new(Pages { max, fails_at, read: AtomicUsize::new(0) })
 }
 
 async fn start_export(pages: &Arc<Pages>) -> StartedExport {

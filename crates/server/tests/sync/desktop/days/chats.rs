@@ -49,73 +49,73 @@ fn without_nulls(value: &mut Value) {
 }
 
 async fn two(world: &World) -> (Device, Device) {
-    let (mut desk, lap) = (world.device().await, world.device().await);
-    assert!(desk.probe().await, "sync 6.1, row 51: chats are there");
-    (desk, lap)
+    let (mut services, lap) = (world.device().await, world.device().await);
+    assert!(services.probe().await, "sync 6.1, row 51: chats are there");
+    (services, lap)
 }
 
 async fn two_devices_tell_each_other_of_their_chats(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut lap) = two(&world).await;
-    let chat = desk.begin_chat("good morning 🎈");
-    assert_eq!(desk.put(&chat).await, Stored::Created, "sync 6.4: 201");
-    assert_eq!(desk.put(&chat).await, Stored::Replaced, "sync 6.4, LWW: equal succeeds");
+    let (mut services, mut lap) = two(&world).await;
+    let chat = services.begin_chat("good morning 🎈");
+    assert_eq!(services.put(&chat).await, Stored::Created, "sync 6.4: 201");
+    assert_eq!(services.put(&chat).await, Stored::Replaced, "sync 6.4, LWW: equal succeeds");
 
     assert!(lap.list_chats().await, "sync 6.2");
-    same(&desk, &lap, &chat);
+    same(&services, &lap, &chat);
     assert!(!lap.list_chats().await || !lap.list_chats().await, "sync 6.2, Conditional: 304");
 
     world.pass(HOUR);
     lap.write(&chat, "good day");
     assert_eq!(lap.put(&chat).await, Stored::Replaced, "sync 6.4: 200");
-    assert!(desk.list_chats().await, "sync 6.2: another's write");
-    same(&desk, &lap, &chat);
-    let found = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
+    assert!(services.list_chats().await, "sync 6.2: another's write");
+    same(&services, &lap, &chat);
+    let found = services.get_json(&format!("/api/v1/chats/{chat}")).await;
     assert_eq!(found.status, 200, "sync 6.3");
-    assert_eq!(found.body["lastAccessedAt"], desk.chats[&chat]["lastAccessedAt"], "sync 6.3");
-    let unknown = desk.get_json(&format!("/api/v1/chats/{}", Uuid::now_v7())).await;
+    assert_eq!(found.body["lastAccessedAt"], services.chats[&chat]["lastAccessedAt"], "sync 6.3");
+    let unknown = services.get_json(&format!("/api/v1/chats/{}", Uuid::now_v7())).await;
     assert_eq!(unknown.status, 404, "sync 6.3: an unknown one");
 
     // A first writing lasts (sync 6.4), whatever is said later.
     let created = found.body["createdAt"].clone();
     world.pass(HOUR);
-    desk.chats.get_mut(&chat).expect("a chat")["createdAt"] = json!("2020-01-01T00:00:00Z");
-    desk.write(&chat, "good night");
-    assert_eq!(desk.put(&chat).await, Stored::Replaced, "sync 6.4, createdAt: silently kept");
-    let found = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
+    services.chats.get_mut(&chat).expect("a chat")["createdAt"] = json!("2020-01-01T00:00:00Z");
+    services.write(&chat, "good night");
+    assert_eq!(services.put(&chat).await, Stored::Replaced, "sync 6.4, createdAt: silently kept");
+    let found = services.get_json(&format!("/api/v1/chats/{chat}")).await;
     assert_eq!(found.body["createdAt"], created, "sync 6.4: createdAt is immutable");
 }
 
 async fn what_both_wrote_at_once_is_merged(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut lap) = two(&world).await;
-    let chat = desk.begin_chat("first");
-    desk.put(&chat).await;
+    let (mut services, mut lap) = two(&world).await;
+    let chat = services.begin_chat("first");
+    services.put(&chat).await;
     lap.list_chats().await;
 
     lap.write(&chat, "by the lap");
     world.pass(MINUTE);
-    desk.write(&chat, "by the desk");
-    assert_eq!(desk.put(&chat).await, Stored::Replaced, "sync 6.4");
+    services.write(&chat, "by the desk");
+    assert_eq!(services.put(&chat).await, Stored::Replaced, "sync 6.4");
     assert_eq!(lap.put(&chat).await, Stored::Merged, "sync 6.4, row 21: 409 with the document");
 
-    desk.list_chats().await;
-    assert_eq!(desk.words(&chat), ["first", "by the desk", "by the lap"], "sync 6.4, 409");
-    same(&desk, &lap, &chat);
+    services.list_chats().await;
+    assert_eq!(services.words(&chat), ["first", "by the desk", "by the lap"], "sync 6.4, 409");
+    same(&services, &lap, &chat);
 }
 
 async fn a_chat_that_was_uploaded_late_is_heard_of(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut lap) = two(&world).await;
+    let (mut services, mut lap) = two(&world).await;
     // Written before, and uploaded after, what the lap has heard of.
-    let early = desk.begin_chat("early, and late");
+    let early = services.begin_chat("early, and late");
     world.pass(HOUR);
-    let late = desk.begin_chat("late, and early");
-    desk.put(&late).await;
+    let late = services.begin_chat("late, and early");
+    services.put(&late).await;
     lap.list_chats().await;
     assert_eq!(lap.chats.len(), 1, "sync 6.2");
     world.pass(HOUR);
-    desk.put(&early).await;
+    services.put(&early).await;
 
     lap.list_chats().await;
 
@@ -124,18 +124,18 @@ async fn a_chat_that_was_uploaded_late_is_heard_of(database: TestDatabase) {
 
 async fn a_deleted_chat_stays_so_unless_it_is_newer(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut lap) = two(&world).await;
-    let (gone, back) = (desk.begin_chat("gone"), desk.begin_chat("back"));
-    desk.backfill().await;
+    let (mut services, mut lap) = two(&world).await;
+    let (gone, back) = (services.begin_chat("gone"), services.begin_chat("back"));
+    services.backfill().await;
     lap.list_chats().await;
     world.pass(HOUR);
     for chat in [&gone, &back] {
-        desk.delete_chat(chat).await;
-        desk.delete_chat(chat).await;
-        let found = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
+        services.delete_chat(chat).await;
+        services.delete_chat(chat).await;
+        let found = services.get_json(&format!("/api/v1/chats/{chat}")).await;
         assert_eq!(found.status, 404, "sync 6.3: a tombstone");
     }
-    desk.delete_chat(&Uuid::now_v7().to_string()).await;
+    services.delete_chat(&Uuid::now_v7().to_string()).await;
 
     // One is repeated as it was, the other said anew.
     lap.put(&gone).await;
@@ -155,17 +155,17 @@ async fn a_deleted_chat_stays_so_unless_it_is_newer(database: TestDatabase) {
 
 async fn a_new_device_hears_of_every_chat(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut lap) = two(&world).await;
+    let (mut services, mut lap) = two(&world).await;
     // More than a page (sync 6.2: a hundred unless it is said otherwise).
     for number in 0..130 {
-        desk.begin_chat(&format!("chat {number}"));
+        services.begin_chat(&format!("chat {number}"));
     }
-    desk.backfill().await;
+    services.backfill().await;
 
     lap.list_chats().await;
 
     assert_eq!(lap.chats.len(), 130, "sync 6.2, Loop: until there is no more");
-    for id in desk.chats.keys() {
-        same(&desk, &lap, id);
+    for id in services.chats.keys() {
+        same(&services, &lap, id);
     }
 }

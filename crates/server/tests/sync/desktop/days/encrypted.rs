@@ -23,23 +23,23 @@ const CANARY: &str = "canary-of-the-morning";
 
 async fn two_devices_of_which_one_turns_encryption_on_at_noon(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut lap) = (world.device().await, world.device().await);
+    let (mut services, mut lap) = (world.device().await, world.device().await);
 
     // The morning, in the clear.
-    let rows = one_of_each(&mut desk, CANARY);
-    desk.set(CANARY);
-    let chat = desk.begin_chat(CANARY);
-    assert_eq!(desk.put(&chat).await, Stored::Created, "sync 6.4");
-    settle([&mut desk, &mut lap]).await;
+    let rows = one_of_each(&mut services, CANARY);
+    services.set(CANARY);
+    let chat = services.begin_chat(CANARY);
+    assert_eq!(services.put(&chat).await, Stored::Created, "sync 6.4");
+    settle([&mut services, &mut lap]).await;
     lap.list_chats().await;
-    agree(&desk, &lap, "in the morning");
+    agree(&services, &lap, "in the morning");
     assert_eq!(lap.words(&chat), [CANARY], "sync 6.2");
-    assert!(pulled_text(&mut desk).await.contains(CANARY), "the canary sings in the clear");
+    assert!(pulled_text(&mut services).await.contains(CANARY), "the canary sings in the clear");
 
     // Noon.
     world.pass(HOUR);
-    desk.enable_encryption().await;
-    desk.settle().await;
+    services.enable_encryption().await;
+    services.settle().await;
     let todo = rows.iter().find(|it| it.0 == Channel::Todos).expect("a todo").clone();
     lap.edit(todo.0, &todo.1, "said before the lap knew");
     let cycle = lap.cycle().await;
@@ -53,32 +53,32 @@ async fn two_devices_of_which_one_turns_encryption_on_at_noon(database: TestData
     let registered = lap.register().await;
     assert!(!registered.is_first, "e2ee 6.1: another device is active");
     assert_eq!(lap.own_status().await, Some(PENDING), "e2ee 8, Join by approval");
-    let approved = desk.approve(&lap.id, Signature::Second).await;
+    let approved = services.approve(&lap.id, Signature::Second).await;
     assert!((200..300).contains(&approved.status), "e2ee 6, approve: {}", approved.text());
     assert_eq!(lap.own_status().await, Some(ACTIVE), "e2ee 8, Join by approval");
     lap.take_key().await;
-    assert_eq!(lap.umk, desk.umk, "e2ee 7, UMK wrap");
+    assert_eq!(lap.umk, services.umk, "e2ee 7, UMK wrap");
 
     // The afternoon.
     world.pass(HOUR);
-    settle([&mut lap, &mut desk]).await;
-    agree(&desk, &lap, "in the afternoon");
-    let said = desk.said(todo.0, &todo.1);
+    settle([&mut lap, &mut services]).await;
+    agree(&services, &lap, "in the afternoon");
+    let said = services.said(todo.0, &todo.1);
     assert_eq!(said, Some("said before the lap knew"), "sync 3.6: what was refused comes later");
     assert!(matches!(lap.put(&chat).await, Stored::Replaced | Stored::Merged), "sync 6.4");
-    desk.list_chats().await;
-    assert_eq!(desk.words(&chat), [CANARY, "in the clear"], "sync 6.6, E2EE");
+    services.list_chats().await;
+    assert_eq!(services.words(&chat), [CANARY, "in the clear"], "sync 6.6, E2EE");
     for (channel, id) in editable(&rows) {
         lap.edit(*channel, id, CANARY);
     }
-    settle([&mut lap, &mut desk]).await;
-    agree(&desk, &lap, "after encrypted edits");
+    settle([&mut lap, &mut services]).await;
+    agree(&services, &lap, "after encrypted edits");
 
-    nothing_sings(&world, &mut desk).await;
+    nothing_sings(&world, &mut services).await;
     let mut phone = world.device().await;
-    phone.join_by_code(desk.recovery_code.as_deref().expect("a code")).await;
-    settle([&mut phone, &mut desk, &mut lap]).await;
-    agree(&phone, &desk, "on a third device");
+    phone.join_by_code(services.recovery_code.as_deref().expect("a code")).await;
+    settle([&mut phone, &mut services, &mut lap]).await;
+    agree(&phone, &services, "on a third device");
 }
 
 /// All that a new device would be told.
@@ -112,22 +112,22 @@ async fn nothing_sings(world: &World, device: &mut Device) {
 
 async fn rows_of_equal_times_are_replaced_by_their_encrypted_selves_once(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut desk = world.device().await;
-    one_of_each(&mut desk, CANARY);
-    desk.settle().await;
-    desk.enable_encryption().await;
-    desk.settle().await;
-    assert!(!pulled_text(&mut desk).await.contains(CANARY), "row 35: sessions included");
+    let mut services = world.device().await;
+    one_of_each(&mut services, CANARY);
+    services.settle().await;
+    services.enable_encryption().await;
+    services.settle().await;
+    assert!(!pulled_text(&mut services).await.contains(CANARY), "row 35: sessions included");
 
     // Ciphertext is never the same twice; its row's time is (sync section 5).
-    assert!(matches!(desk.push_all().await, Pushed::Stored(_)), "row 35");
+    assert!(matches!(services.push_all().await, Pushed::Stored(_)), "row 35");
     let mut lap = world.device().await;
-    lap.join_by_code(desk.recovery_code.as_deref().expect("a code")).await;
-    settle([&mut desk, &mut lap]).await;
-    agree(&desk, &lap, "after all was said three times");
-    desk.skew = 86_400;
-    let todo = desk.create(Channel::Todos, "of tomorrow");
+    lap.join_by_code(services.recovery_code.as_deref().expect("a code")).await;
+    settle([&mut services, &mut lap]).await;
+    agree(&services, &lap, "after all was said three times");
+    services.skew = 86_400;
+    let todo = services.create(Channel::Todos, "of tomorrow");
     // Which it says in every cycle, in another ciphertext each time.
-    settle([&mut desk, &mut lap]).await;
-    assert_eq!(lap.said(Channel::Todos, &todo), desk.said(Channel::Todos, &todo), "sync 5");
+    settle([&mut services, &mut lap]).await;
+    assert_eq!(lap.said(Channel::Todos, &todo), services.said(Channel::Todos, &todo), "sync 5");
 }

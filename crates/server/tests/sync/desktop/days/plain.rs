@@ -20,15 +20,15 @@ on_both_databases!(
 
 async fn two_devices_are_of_one_mind_all_day(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut lap) = (world.device().await, world.device().await);
+    let (mut services, mut lap) = (world.device().await, world.device().await);
 
     // The morning: each had something before it was told of the other.
-    let rows = one_of_each(&mut desk, "the desk");
+    let rows = one_of_each(&mut services, "the desk");
     let others = one_of_each(&mut lap, "the lap");
-    let pushed = desk.cycle().await.pushed;
+    let pushed = services.cycle().await.pushed;
     assert_eq!(pushed, Pushed::Stored(0), "sync 3.3: nothing of a first push is a conflict");
-    settle([&mut desk, &mut lap]).await;
-    agree(&desk, &lap, "in the morning");
+    settle([&mut services, &mut lap]).await;
+    agree(&services, &lap, "in the morning");
     for (channel, id) in rows.iter().chain(&others) {
         assert!(lap.get(*channel, id).is_some(), "sync 2.2: the lap lacks {channel:?} {id}");
     }
@@ -36,16 +36,16 @@ async fn two_devices_are_of_one_mind_all_day(database: TestDatabase) {
     // Before noon: edits in both directions, and a number of tomorrow.
     world.pass(HOUR * 3);
     for (channel, id) in editable(&rows) {
-        desk.edit(*channel, id, "said at the desk");
+        services.edit(*channel, id, "said at the desk");
     }
     for (channel, id) in editable(&others) {
         lap.edit(*channel, id, "said on the lap");
     }
     let todo = rows.iter().find(|it| it.0 == Channel::Todos).expect("a todo");
-    number_of_tomorrow(&mut desk, todo);
-    desk.set("C:\\Desk");
-    settle([&mut desk, &mut lap]).await;
-    agree(&desk, &lap, "before noon");
+    number_of_tomorrow(&mut services, todo);
+    services.set("C:\\Desk");
+    settle([&mut services, &mut lap]).await;
+    agree(&services, &lap, "before noon");
     for (channel, id) in editable(&rows) {
         assert_eq!(lap.said(*channel, id), Some("said at the desk"), "sync 2.4: {channel:?}");
     }
@@ -60,12 +60,12 @@ async fn two_devices_are_of_one_mind_all_day(database: TestDatabase) {
     }
     world.pass(MINUTE);
     for (channel, id) in editable(&rows) {
-        desk.edit(*channel, id, "the later word");
+        services.edit(*channel, id, "the later word");
     }
-    desk.cycle().await;
+    services.cycle().await;
     lap.cycle().await;
-    settle([&mut desk, &mut lap]).await;
-    agree(&desk, &lap, "in the afternoon");
+    settle([&mut services, &mut lap]).await;
+    agree(&services, &lap, "in the afternoon");
     for (channel, id) in editable(&rows) {
         assert_eq!(lap.said(*channel, id), Some("the later word"), "row 2: {channel:?}");
     }
@@ -73,10 +73,10 @@ async fn two_devices_are_of_one_mind_all_day(database: TestDatabase) {
     // The evening: what is done is deleted.
     world.pass(HOUR * 3);
     for (channel, id) in editable(&others) {
-        desk.delete(*channel, id);
+        services.delete(*channel, id);
     }
-    settle([&mut desk, &mut lap]).await;
-    agree(&desk, &lap, "in the evening");
+    settle([&mut services, &mut lap]).await;
+    agree(&services, &lap, "in the evening");
     for (channel, id) in editable(&others) {
         assert_eq!(lap.get(*channel, id), None, "sync 3.4, Delete: {channel:?}");
     }
@@ -84,9 +84,9 @@ async fn two_devices_are_of_one_mind_all_day(database: TestDatabase) {
     // At night somebody signs in who was never there.
     world.pass(HOUR * 3);
     let mut phone = world.device().await;
-    settle([&mut phone, &mut desk, &mut lap]).await;
-    agree(&phone, &desk, "at night");
-    agree(&lap, &desk, "at night");
+    settle([&mut phone, &mut services, &mut lap]).await;
+    agree(&phone, &services, "at night");
+    agree(&lap, &services, "at night");
 }
 
 /// Sets an enum to what only a later client knows.
@@ -99,17 +99,17 @@ fn number_of_tomorrow(device: &mut Device, todo: &(Channel, String)) {
 
 async fn a_device_that_hears_little_at_a_time_hears_everything(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut lap) = (world.device().await, world.device().await);
+    let (mut services, mut lap) = (world.device().await, world.device().await);
     // More than two requests' worth of sessions, and two other channels that a
     // page cuts at another place.
     for number in 0..450 {
-        desk.create(Channel::Sessions, &format!("session {number}"));
+        services.create(Channel::Sessions, &format!("session {number}"));
     }
     for number in 0..30 {
-        desk.create(Channel::Todos, &format!("todo {number}"));
-        desk.create(Channel::Memories, &format!("memory {number}"));
+        services.create(Channel::Todos, &format!("todo {number}"));
+        services.create(Channel::Memories, &format!("memory {number}"));
     }
-    let pushed = desk.cycle().await.pushed;
+    let pushed = services.cycle().await.pushed;
     assert_eq!(pushed, Pushed::Stored(0), "sync 3.2: a first push in slices of 200");
 
     let pulled = lap.pull_by(20).await;
@@ -119,24 +119,24 @@ async fn a_device_that_hears_little_at_a_time_hears_everything(database: TestDat
         other => panic!("sync 2.3: {other:?}"),
     };
     assert!(pages > 20, "sync 2.1: the limit caps each collection: {pages} pages");
-    settle([&mut lap, &mut desk]).await;
-    agree(&lap, &desk, "after many pages");
+    settle([&mut lap, &mut services]).await;
+    agree(&lap, &services, "after many pages");
 }
 
 async fn whoever_has_nothing_to_say_is_told_that_nothing_is_new(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut lap) = (world.device().await, world.device().await);
-    desk.settle().await;
+    let (mut services, mut lap) = (world.device().await, world.device().await);
+    services.settle().await;
     lap.settle().await;
-    let todo = desk.create(Channel::Todos, "a todo");
-    desk.cycle().await;
+    let todo = services.create(Channel::Todos, "a todo");
+    services.cycle().await;
 
     assert_eq!(lap.cycle().await.pulled, Pulled::Applied { pages: 1 }, "sync 2.5: another's write");
-    desk.settle().await;
+    services.settle().await;
     lap.settle().await;
     for _ in 0..3 {
         world.pass(MINUTE * 5);
-        for device in [&mut desk, &mut lap] {
+        for device in [&mut services, &mut lap] {
             let cycle = device.cycle().await;
             assert_eq!(cycle.pushed, Pushed::Nothing, "sync 3.2, Delta: inclusive, but settled");
             assert_eq!(cycle.pulled, Pulled::NotModified, "sync 2.5, 304 reachability");
@@ -146,29 +146,29 @@ async fn whoever_has_nothing_to_say_is_told_that_nothing_is_new(database: TestDa
     // A chat is outside of this, and yet a change of the person's (sync 6.7).
     let chat = lap.begin_chat("hello");
     lap.put(&chat).await;
-    let pulled = desk.cycle().await.pulled;
+    let pulled = services.cycle().await.pulled;
     assert_eq!(pulled, Pulled::Applied { pages: 1 }, "sync 6.7: a chat bumps the data version");
-    desk.settle().await;
+    services.settle().await;
 }
 
 async fn a_push_whose_answer_was_lost_is_harmless_when_it_comes_again(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut lap) = (world.device().await, world.device().await);
-    let rows = one_of_each(&mut desk, "first");
-    assert_eq!(desk.push_as(Sending::Unheard).await, Pushed::Lost);
-    let again = desk.cycle().await.pushed;
+    let (mut services, mut lap) = (world.device().await, world.device().await);
+    let rows = one_of_each(&mut services, "first");
+    assert_eq!(services.push_as(Sending::Unheard).await, Pushed::Lost);
+    let again = services.cycle().await.pushed;
     assert_eq!(again, Pushed::Stored(0), "sync 3.4, Idempotency: a replay is no conflict");
-    settle([&mut desk, &mut lap]).await;
-    agree(&desk, &lap, "after a replay");
+    settle([&mut services, &mut lap]).await;
+    agree(&services, &lap, "after a replay");
 
     world.pass(HOUR);
     for (channel, id) in editable(&rows) {
-        desk.delete(*channel, id);
+        services.delete(*channel, id);
     }
-    assert_eq!(desk.push_as(Sending::Unheard).await, Pushed::Lost);
+    assert_eq!(services.push_as(Sending::Unheard).await, Pushed::Lost);
     lap.settle().await;
-    desk.cycle().await;
-    settle([&mut desk, &mut lap]).await;
-    agree(&desk, &lap, "after deletions that came twice");
+    services.cycle().await;
+    settle([&mut services, &mut lap]).await;
+    agree(&services, &lap, "after deletions that came twice");
     assert!(editable(&rows).all(|(channel, id)| lap.get(*channel, id).is_none()), "sync 3.4");
 }

@@ -62,23 +62,26 @@ async fn clocks_a_day_apart_come_to_the_same_rows(database: TestDatabase) {
 
 async fn a_clock_that_is_put_right_loses_nothing(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut desk, mut slow) = (world.device().await, world.device().await);
-    settle([&mut desk, &mut slow]).await;
+    let (mut services, mut slow) = (world.device().await, world.device().await);
+    settle([&mut services, &mut slow]).await;
     slow.skew = -DAY;
     // Older than its cursor: the client hides these from itself (sync 3.2).
     let rows = one_of_each(&mut slow, "of the slow one");
-    settle([&mut slow, &mut desk]).await;
+    settle([&mut slow, &mut services]).await;
 
     slow.skew = 0;
     slow.resync();
-    settle([&mut slow, &mut desk]).await;
+    settle([&mut slow, &mut services]).await;
 
-    agree(&slow, &desk, "after a full resync");
+    agree(&slow, &services, "after a full resync");
     for (channel, id) in &rows {
-        assert!(desk.get(*channel, id).is_some(), "sync 9, Full resync: {channel:?} is missing");
+        assert!(
+            services.get(*channel, id).is_some(),
+            "sync 9, Full resync: {channel:?} is missing"
+        );
     }
     let todo = rows.iter().find(|it| it.0 == Channel::Todos).expect("a todo");
     slow.edit(todo.0, &todo.1, "by a clock put right");
-    settle([&mut slow, &mut desk]).await;
-    assert_eq!(desk.said(todo.0, &todo.1), Some("by a clock put right"), "sync 3.2, Delta");
+    settle([&mut slow, &mut services]).await;
+    assert_eq!(services.said(todo.0, &todo.1), Some("by a clock put right"), "sync 3.2, Delta");
 }

@@ -18,22 +18,22 @@ pia_testkit::contract! {
 const MICRO: Duration = Duration::from_micros(1);
 
 async fn before_anybody_was_there_nothing_is_put_down(db: Database) {
-    let silences = SqlStampGaps::new(db);
+    let stamp_gaps = SqlStampGaps::new(db);
 
-    assert_eq!(silences.end(at(100)).await.unwrap().containing(at(50)), None);
+    assert_eq!(stamp_gaps.record_gap_until(at(100)).await.unwrap().containing(at(50)), None);
 }
 
 async fn what_lies_between_two_stamps_is_known(db: Database) {
     let person = Person::of(db.clone()).await;
-    let silences = SqlStampGaps::new(db);
+    let stamp_gaps = SqlStampGaps::new(db);
     let (first, _) = person.push(50, vec![todo(1, 5)]).await;
 
-    silences.end(at(100)).await.unwrap();
-    silences.end(at(200)).await.unwrap();
+    stamp_gaps.record_gap_until(at(100)).await.unwrap();
+    stamp_gaps.record_gap_until(at(200)).await.unwrap();
     let (second, _) = person.push(250, vec![todo(2, 5)]).await;
-    silences.end(at(300)).await.unwrap();
+    stamp_gaps.record_gap_until(at(300)).await.unwrap();
     // A clock that goes wrong takes nothing away.
-    let known = silences.end(at(20)).await.unwrap();
+    let known = stamp_gaps.record_gap_until(at(20)).await.unwrap();
 
     let around = |stamps: &[Timestamp]| -> Vec<Option<Timestamp>> {
         stamps.iter().map(|it| Some(known.containing(*it)?.began_at)).collect()
@@ -47,8 +47,8 @@ async fn many_starts_at_once_put_down_one_silence(db: Database) {
     let person = Person::of(db.clone()).await;
     let (stamp, _) = person.push(50, vec![todo(1, 5)]).await;
     let starts = (0..8).map(|it| {
-        let silences = SqlStampGaps::new(db.clone());
-        async move { silences.end(at(100 + it)).await.unwrap() }
+        let stamp_gaps = SqlStampGaps::new(db.clone());
+        async move { stamp_gaps.record_gap_until(at(100 + it)).await.unwrap() }
     });
 
     for known in join_all(starts).await {

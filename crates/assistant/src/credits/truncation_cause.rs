@@ -12,7 +12,7 @@ use super::windows::CreditWindows;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TruncationCause {
     /// The windows of who asked, with what was reserved.
-    pub(super) books: CreditWindows,
+    pub(super) credit_windows: CreditWindows,
     pub(super) ask: AdmissionRequest,
     /// Maximum length of the answer, in tokens.
     pub(super) output: i64,
@@ -24,15 +24,15 @@ impl TruncationCause {
     /// Returns the budget that was in the way, as of now, after a call of this
     /// cost.
     pub(crate) fn after(mut self, charge: Charge, now: Timestamp) -> BudgetRefusal {
-        let books = &mut self.books;
-        books.now = books.now.max(now);
-        let (weeks, now) = (books.weeks, books.now);
+        let credit_windows = &mut self.credit_windows;
+        credit_windows.now = credit_windows.now.max(now);
+        let (weeks, now) = (credit_windows.weeks, credit_windows.now);
         // What a new week has brought is not known here.
-        for window in books.windows.values_mut().filter(|it| !it.is_over(weeks, now)) {
+        for window in credit_windows.windows.values_mut().filter(|it| !it.is_over(weeks, now)) {
             window.roll_over(weeks, now);
         }
-        books.settle(&self.parts, charge.spent(&self.parts), &self.parts);
+        credit_windows.settle(&self.parts, charge.spent(&self.parts), &self.parts);
         let (least, wanted) = (self.ask.cost(self.output + 1), self.ask.cost(self.ask.output));
-        books.refusal(&self.ask.holder, least, wanted)
+        credit_windows.refusal(&self.ask.holder, least, wanted)
     }
 }
