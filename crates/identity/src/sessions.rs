@@ -2,6 +2,7 @@
 
 pub(crate) mod access_tokens;
 pub(crate) mod caller_cache;
+pub(crate) mod consoles;
 pub(crate) mod credential;
 pub(crate) mod refresh_tokens;
 pub(crate) mod signing_keys;
@@ -15,10 +16,10 @@ use pia_kernel::{
     SideEffects, Timestamp, Unavailable, UserId,
 };
 
-use crate::people::account::Account;
+use crate::people::account::{Account, CallerState, SessionScope};
 use crate::ports::{
     NewSession, PresentedToken, Revoked, Rotation, SessionEntry, SessionStartEffects,
-    SessionStarted, SessionStore, SignInMethod,
+    SessionStarted, SessionStore, SignInMethod, TokenHash,
 };
 use crate::sessions::access_tokens::{AccessTokens, SessionRef};
 use crate::sessions::caller_cache::CallerCache;
@@ -135,7 +136,7 @@ impl Sessions {
         method: SignInMethod,
         device: SignInDevice,
     ) -> Result<SessionTokens, StartError> {
-        self.begin(account, (method, None), device).await
+        self.start_device(account, (method, None), device).await
     }
 
     /// Begins a session of somebody by one of their app passwords: it ends with
@@ -146,38 +147,94 @@ impl Sessions {
         app_password: AppPasswordId,
         device: SignInDevice,
     ) -> Result<SessionTokens, StartError> {
-        self.begin(account, (SignInMethod::AppPassword, Some(app_password)), device).await
+        self.start_device(account, (SignInMethod::AppPassword, Some(app_password)), device).await
     }
 
-    async fn begin(
+    async fn start_device(
         &self,
-        &Account { user, epoch, .. }: &Account,
+        account: &Account,
         (method, app_password): (SignInMethod, Option<AppPasswordId>),
         device: SignInDevice,
     ) -> Result<SessionTokens, StartError> {
-        let settings = *self.settings.get();
-        let (session, refresh) = (SessionId::generate(), refresh_tokens::fresh()?);
+        let refresh = refresh_tokens::fresh()?;
+        let hash = self.keys.hash(&refresh);
+        let new = self.new_session(account, method, device, hash);
+        let (user, session) = (new.user, new.session);
+        self.begin(NewSession { app_password, ..new }).await?;
+        Ok(self.grant(user, session, refresh)?)
+    }
+
+    /// Begins the session of a browser in the console, which ends unless it is
+    /// used within `idle`. It has no refresh token: that of its row is known to
+    /// no one.
+    pub(crate) async fn start_console(
+        &self,
+        account: &Account,
+        method: SignInMethod,
+        device: SignInDevice,
+        idle: Duration,
+    ) -> Result<SessionRef, StartError> {
+        let hash = self.keys.hash(&refresh_tokens::fresh()?);
+        let new = self.new_session(account, method, device, hash);
+        let session = SessionRef { user: new.user, session: new.session };
+        self.begin(NewSession { console: true, expires_at: new.at + idle, ..new }).await?;
+        Ok(session)
+    }
+
+    fn new_session(
+        &self,
+        &Account { user, epoch, .. }: &Account,
+        method: SignInMethod,
+        device: SignInDevice,
+        hash: TokenHash,
+    ) -> NewSession {
         let at = self.clock.now();
-        let new = NewSession {
-            session,
+        NewSession {
+            session: SessionId::generate(),
             user,
             epoch,
-            hash: self.keys.hash(&refresh),
+            hash,
             at,
-            expires_at: at + settings.refresh_lifetime,
+            expires_at: at + self.settings.get().refresh_lifetime,
             method,
-            app_password,
+            app_password: None,
             device: device.tidy(),
-        };
-        let started = SideEffects::audit(at, user, "session.started");
+            console: false,
+        }
+    }
+
+    async fn begin(&self, new: NewSession) -> Result<(), StartError> {
+        let user = new.user;
+        let started = SideEffects::audit(new.at, user, "session.started");
         let others = SessionStartEffects { if_ended: evicted, if_new_device: new_device };
-        match self.store.begin(new, settings.max_sessions, started, others).await? {
+        let max = self.settings.get().max_sessions;
+        match self.store.begin(new, max, started, others).await? {
             SessionStarted::Done => {}
             SessionStarted::Stale => return Err(StartError::Stale),
         }
-        // Which session made room is not told, only whose it was.
+        // Which session made room is not known, only whose it was.
         self.caller_cache.forget_user(user);
-        Ok(self.grant(user, session, refresh)?)
+        Ok(())
+    }
+
+    /// Ends the session of a browser in the console.
+    pub(crate) async fn end_console(&self, session: SessionRef) -> Result<(), RevokeError> {
+        self.revoke(session, session.session).await
+    }
+
+    /// Loads the current state of a console session's caller, and extends the
+    /// session by `idle` if it was not used for a minute.
+    pub(crate) async fn console_caller(
+        &self,
+        session: SessionRef,
+        idle: Duration,
+    ) -> Result<Option<CallerState>, Unavailable> {
+        let caller = self.caller_cache.fresh(session).await?;
+        if caller.is_some_and(|it| it.scope == SessionScope::Console) {
+            let now = self.clock.now();
+            self.store.extend_console(session, now, now + idle).await?;
+        }
+        Ok(caller)
     }
 
     /// Spends a refresh token for the next one.

@@ -1,5 +1,6 @@
 //! Signing in with an address and a password, and a second factor.
 
+pub(crate) mod admin;
 pub(crate) mod codes;
 pub(crate) mod device;
 pub(crate) mod history;
@@ -122,9 +123,9 @@ pub struct SignIn {
 }
 
 /// Account whose password was proved, or the app password that was used.
-struct ProvedPassword {
-    account: Account,
-    has_factor: bool,
+pub(crate) struct ProvedPassword {
+    pub(crate) account: Account,
+    pub(crate) has_factor: bool,
     app_password: Option<AppPasswordId>,
 }
 
@@ -156,10 +157,22 @@ impl SignIn {
         program: Program,
         device: SignInDevice,
     ) -> Result<SignedIn, SignInError> {
+        let proved = self.prove_password(email, password, program, &device).await?;
+        self.start_session(proved, device).await
+    }
+
+    /// Verifies a password, counted and recorded as an attempt to sign in.
+    pub(crate) async fn prove_password(
+        &self,
+        email: &str,
+        password: Secret<String>,
+        program: Program,
+        device: &SignInDevice,
+    ) -> Result<ProvedPassword, SignInError> {
         if !plausible(email, &password) {
             return Err(SignInError::WrongCredentials);
         }
-        let device = device.tidy();
+        let device = device.clone().tidy();
         let (from, since) = (device.network(), self.clock.now() - KEPT);
         let found = self.ports.accounts.candidate(email, from, since).await?;
         let user = found.as_ref().map(|it| it.credentials.account.user);
@@ -175,7 +188,7 @@ impl SignIn {
             }
             Err(_) => self.throttle.unjudged(&guess).await,
         }
-        self.start_session(proved?, device).await
+        proved
     }
 
     /// Goes on with a sign-in that asked for a second factor.
@@ -185,6 +198,20 @@ impl SignIn {
         answer: &FactorAnswer,
         device: SignInDevice,
     ) -> Result<SignedIn, FactorSignInError> {
+        let account = self.prove_factor(challenge, answer, &device).await?;
+        let method = SignInMethod::PasswordWithFactor;
+        let grant = self.sessions.start(&account, method, device).await?;
+        Ok(SignedIn { account, grant })
+    }
+
+    /// Verifies the answer to the challenge of a sign-in, and records a wrong
+    /// one.
+    pub(crate) async fn prove_factor(
+        &self,
+        challenge: &Secret<String>,
+        answer: &FactorAnswer,
+        device: &SignInDevice,
+    ) -> Result<Account, FactorSignInError> {
         let method = SignInMethod::PasswordWithFactor;
         let met = self.challenges.meet(challenge, answer).await;
         if let Err(ChallengeError::Wrong { user, warn }) = met {
@@ -193,9 +220,7 @@ impl SignIn {
             let failure = FailedSignIn { user: Some(user), at, outcome, method, device };
             self.note(failure, if warn { failed_too_often } else { failed }).await;
         }
-        let account = met?;
-        let grant = self.sessions.start(&account, method, device).await?;
-        Ok(SignedIn { account, grant })
+        Ok(met?)
     }
 
     /// Begins a session, where what was proved is enough.
@@ -205,16 +230,28 @@ impl SignIn {
         device: SignInDevice,
     ) -> Result<SignedIn, SignInError> {
         let ProvedPassword { account, has_factor, app_password } = proved;
-        self.ports.verification.outstanding(&account).await?;
+        self.check_verified(&account).await?;
         let grant = match app_password {
             Some(id) => self.sessions.start_by_app_password(&account, id, device).await?,
             None if has_factor => {
-                let challenge = self.challenges.challenge(&account).await?;
-                return Err(SignInError::FactorNeeded { challenge });
+                return Err(self.factor_needed(&account).await?);
             }
             None => self.sessions.start(&account, SignInMethod::Password, device).await?,
         };
         Ok(SignedIn { account, grant })
+    }
+
+    /// Checks that the account's address is verified, where that is required.
+    pub(crate) async fn check_verified(&self, account: &Account) -> Result<(), SignInError> {
+        Ok(self.ports.verification.outstanding(account).await?)
+    }
+
+    /// Returns the refusal with a challenge for the account's second factor.
+    pub(crate) async fn factor_needed(
+        &self,
+        account: &Account,
+    ) -> Result<SignInError, SignInError> {
+        Ok(SignInError::FactorNeeded { challenge: self.challenges.challenge(account).await? })
     }
 
     async fn prove(

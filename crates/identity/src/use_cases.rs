@@ -19,7 +19,9 @@ use crate::people::roles::Roles;
 use crate::people::verification::Verification;
 use crate::providers::sign_in::ProviderSignIn;
 use crate::sessions::Sessions;
+use crate::sessions::consoles::ConsoleSessions;
 use crate::sign_in::SignIn;
+use crate::sign_in::admin::AdminSignIn;
 use crate::sign_in::history::SignInHistory;
 
 /// Use cases of people and their own accounts. Clones share what they hold.
@@ -59,6 +61,10 @@ pub struct Identity {
     pub sessions: Sessions,
     /// Sign-in with a password.
     pub sign_in: SignIn,
+    /// Sign-in of administrators to the console.
+    pub admin_sign_in: AdminSignIn,
+    /// Sessions of browsers in the console.
+    pub consoles: ConsoleSessions,
     /// Verification of email addresses.
     pub verification: Verification,
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pia_assistant::FreeTier;
+use pia_identity::ConsoleSettings;
 
 use crate::fault::Reason;
 use crate::section::{Outcome, Section};
@@ -11,11 +12,12 @@ use crate::snapshot::Snapshot;
 use crate::{
     Ai, Audit, DatabaseConfig, Encryption, Environment, Jwt, License, ListedEntries, LocalAuth,
     Logging, MetricsConfig, MigrationTargets, Notice, OAuth, OpenApi, PasswordHashing, RateLimits,
-    ServerConfig, SetupConfig, Smtp, SyncConfig, TokenUsage, free_tier,
+    ServerConfig, SetupConfig, Smtp, SyncConfig, TokenUsage, admin, free_tier,
 };
 
 /// The sections there are.
-pub(crate) const SECTIONS: [&str; 19] = [
+pub(crate) const SECTIONS: [&str; 20] = [
+    "Admin",
     "Ai",
     "Audit",
     "Database",
@@ -74,6 +76,8 @@ pub struct Config {
     pub ai: Ai,
     /// Through which relay mail is sent.
     pub smtp: Smtp,
+    /// Sessions in the console.
+    pub admin: ConsoleSettings,
     /// The audit log.
     pub audit: Audit,
     /// Synchronisation of devices.
@@ -133,6 +137,7 @@ impl Config {
         let logging = Logging::from_section(&mut all.section("Logging"));
         let ai = Ai::from_section(&mut all.section("Ai"));
         let smtp = Smtp::from_section(&mut all.section("Smtp"));
+        let admin = admin::from_section(&mut all.section("Admin"));
         let audit = Audit::from_section(&mut all.section("Audit"));
         let sync = SyncConfig::from_section(&mut all.section("Sync"));
         let token_usage = TokenUsage::from_section(&mut all.section("TokenUsage"));
@@ -156,6 +161,7 @@ impl Config {
             logging,
             ai,
             smtp,
+            admin,
             audit,
             sync,
             token_usage,

@@ -10,6 +10,7 @@ mod group_command;
 mod group_setting;
 mod sources;
 
+mod admin;
 mod ai;
 mod audit;
 mod database;

@@ -105,13 +105,18 @@ impl AccountStore for SqlAccounts {
                 accounts::group_id,
                 accounts::email_verified_at.is_not_null(),
                 sessions::app_password_id.is_not_null(),
+                sessions::console,
             ));
-        let found: Option<(i32, String, DbUid, bool, bool)> =
+        let found: Option<(i32, String, DbUid, bool, bool, bool)> =
             on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
-        let Some((customer, role, group, email_verified, by_app_password)) = found else {
+        let Some((customer, role, group, email_verified, by_app_password, console)) = found else {
             return Ok(None);
         };
-        let scope = if by_app_password { SessionScope::Data } else { SessionScope::Full };
+        let scope = match (console, by_app_password) {
+            (true, _) => SessionScope::Console,
+            (false, true) => SessionScope::Data,
+            (false, false) => SessionScope::Full,
+        };
         let (customer, role) = (customer_type(customer)?, self::role(&role)?);
         let (group, credential) = (GroupId(group.0), SessionRef { user, session }.into());
         Ok(Some(CallerState { user, credential, customer, role, group, scope, email_verified }))

@@ -23,6 +23,7 @@ pub(crate) struct NewRow {
     user_agent: Option<String>,
     signed_in_from: Option<String>,
     used_from: Option<String>,
+    console: bool,
 }
 
 /// Columns that a rotation changes. Most devices describe themselves only when
@@ -53,6 +54,7 @@ pub(crate) struct ListRow {
     user_agent: Option<String>,
     signed_in_from: Option<String>,
     used_from: Option<String>,
+    console: bool,
 }
 
 /// A refresh token that was not spent yet.
@@ -87,6 +89,7 @@ impl From<&NewSession> for NewRow {
             user_agent: device.user_agent,
             signed_in_from: address.clone(),
             used_from: address,
+            console: new.console,
         }
     }
 }
@@ -121,6 +124,7 @@ impl From<ListRow> for SessionEntry {
                 user_agent: row.user_agent,
                 address: row.used_from.and_then(|it| it.parse().ok()),
             },
+            console: row.console,
         }
     }
 }

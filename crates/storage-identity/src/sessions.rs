@@ -1,5 +1,7 @@
 //! Sessions and their refresh tokens in SQL.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel::prelude::*;
@@ -60,6 +62,27 @@ impl SessionStore for SqlSessions {
     ) -> Result<SessionStarted, Unavailable> {
         let beginning = SessionStart { new: session, max, effects, others };
         Ok(beginning.store(&self.db).await?)
+    }
+
+    async fn extend_console(
+        &self,
+        session: SessionRef,
+        used_at: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<(), Unavailable> {
+        let minute_ago = DbInstant(used_at - Duration::from_mins(1));
+        let idle = sessions::used_at.le(minute_ago).and(sessions::console);
+        let live = sessions::expires_at.gt(DbInstant(used_at));
+        let own = sessions::table
+            .find(DbUid(session.session.0))
+            .filter(sessions::user_id.eq(DbUid(session.user.0)).and(idle).and(live));
+        let extended = (
+            sessions::used_at.eq(DbInstant(used_at)),
+            sessions::expires_at.eq(DbInstant(expires_at)),
+        );
+        let update = diesel::update(own).set(extended);
+        on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
+        Ok(())
     }
 
     async fn rotate(

@@ -32,7 +32,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{Nullable, Text};
+    use diesel::sql_types::{Bool, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
     sessions (id) {
@@ -49,6 +49,7 @@ diesel::table! {
         signed_in_from -> Nullable<Text>,
         used_from -> Nullable<Text>,
         app_password_id -> Nullable<Uid>,
+        console -> Bool,
     }
 }
 

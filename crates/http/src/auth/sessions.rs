@@ -53,6 +53,8 @@ struct SessionItem {
     last_seen_at: Timestamp,
     /// True for the session that makes the request.
     current: bool,
+    /// True for a browser in the console.
+    console: bool,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -105,7 +107,8 @@ pub(crate) async fn revoke_others(
 
 impl SessionItem {
     fn new(entry: SessionEntry, current: SessionId, names: &HashMap<String, String>) -> Self {
-        let SessionEntry { session, began_at, used_at, method, signed_in_from, device } = entry;
+        let SessionEntry { session, began_at, used_at, method, signed_in_from, device, console } =
+            entry;
         Self {
             id: session.to_string(),
             device_name: device.device_id.as_ref().and_then(|it| names.get(it).cloned()),
@@ -119,6 +122,7 @@ impl SessionItem {
             created_at: began_at,
             last_seen_at: used_at,
             current: session == current,
+            console,
         }
     }
 }

@@ -112,6 +112,8 @@ pub enum SessionScope {
     /// The owner's data, but not what secures their account: it began with an
     /// app password.
     Data,
+    /// Administration in a browser, and nothing else.
+    Console,
     /// It is no session: a script calls, with a key of the owner's.
     Key(KeyUse),
 }

@@ -38,6 +38,8 @@ pub struct NewSession {
     pub app_password: Option<AppPasswordId>,
     /// Device that it is used on.
     pub device: SignInDevice,
+    /// True for the session of a browser in the console.
+    pub console: bool,
 }
 
 /// A live session as its user is told of it.
@@ -55,6 +57,8 @@ pub struct SessionEntry {
     pub signed_in_from: Option<String>,
     /// Device that it is used on, and the address it was last refreshed from.
     pub device: SignInDevice,
+    /// True for the session of a browser in the console.
+    pub console: bool,
 }
 
 /// Sessions of a user that are to end.
@@ -132,8 +136,8 @@ pub trait SessionStore: Send + Sync {
     /// it begins with is there no more, or the account's credentials are not
     /// those of the session's epoch.
     ///
-    /// Of a user's live sessions at most `max` stay, however many begin at
-    /// once: those that began first end, each with what `others` says. That an
+    /// Of a user's live sessions of its kind, devices or consoles, at most
+    /// `max` stay, however many begin at once: those that began first end, each with what `others` says. That an
     /// app password was used is remembered too.
     async fn begin(
         &self,
@@ -142,6 +146,15 @@ pub trait SessionStore: Send + Sync {
         effects: SideEffects,
         others: SessionStartEffects,
     ) -> Result<SessionStarted, Unavailable>;
+
+    /// Sets when a console session was last used and when it ends, unless it
+    /// has ended or was used within the last minute.
+    async fn extend_console(
+        &self,
+        session: SessionRef,
+        used_at: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<(), Unavailable>;
 
     /// Spends a token and stores its successor, atomically.
     ///

@@ -119,8 +119,17 @@ impl AccessTokens {
 
     /// A token for a user and the session it belongs to.
     pub fn issue(&self, user: UserId, session: SessionId) -> Result<IssuedTokens, Unavailable> {
-        let Inner { header, sign, names, settings, clock, .. } = &*self.inner;
-        let lifetime = settings.get().access_lifetime.as_secs();
+        self.issue_for(SessionRef { user, session }, self.inner.settings.get().access_lifetime)
+    }
+
+    /// Returns a token of a session that is valid for this long.
+    pub(crate) fn issue_for(
+        &self,
+        SessionRef { user, session }: SessionRef,
+        lifetime: Duration,
+    ) -> Result<IssuedTokens, Unavailable> {
+        let Inner { header, sign, names, clock, .. } = &*self.inner;
+        let lifetime = lifetime.as_secs();
         let iat = seconds(clock.now());
         let exp = iat.saturating_add_unsigned(lifetime);
         let claims =

@@ -315,6 +315,7 @@ async fn sessions_are_told_in_parts() {
         method: PASSWORD.name().to_owned(),
         signed_in_from: None,
         device: tidied(),
+        console: false,
     };
     let (first, second) = (entry(2), entry(1));
     let (mut store, stored) = (MockSessionStore::new(), vec![first.clone(), second]);

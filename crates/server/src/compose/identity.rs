@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use pia_identity::{
-    AccessTokens, AccountDeletion, AccountExport, AccountStore, Accounts, ApiKeyStore, ApiKeys,
-    AppPasswordStore, AppPasswords, CallerCache, FactorChallenges, FactorPorts, FactorProofs,
-    FactorSettings, FirstAdmin, FirstAdminPorts, Identity, PasswordThrottleStore, RateLimitStore,
-    Reauthenticator, RefreshKeys, Registration, RegistrationPorts, Seats, SecondFactors, Sessions,
-    SignIn, SignInHistory, SignInLog, SignInPorts, Verification,
+    AccessTokens, AccountDeletion, AccountExport, AccountStore, Accounts, AdminSignIn, ApiKeyStore,
+    ApiKeys, AppPasswordStore, AppPasswords, CallerCache, ConsoleSessions, FactorChallenges,
+    FactorPorts, FactorProofs, FactorSettings, FirstAdmin, FirstAdminPorts, Identity,
+    PasswordThrottleStore, RateLimitStore, Reauthenticator, RefreshKeys, Registration,
+    RegistrationPorts, Seats, SecondFactors, Sessions, SignIn, SignInHistory, SignInLog,
+    SignInPorts, TokenNames, Verification,
 };
 use pia_kernel::{Eraser, LiveSetting};
 use pia_passwords::Argon2Hasher;
@@ -31,6 +32,7 @@ pub(super) struct IdentityParts {
     pub(super) callers: CallerCache,
     pub(super) tokens: AccessTokens,
     pub(super) sessions: Sessions,
+    pub(super) consoles: ConsoleSessions,
     pub(super) challenges: FactorChallenges,
     pub(super) api_keys: Arc<dyn ApiKeyStore>,
     app_passwords: Arc<dyn AppPasswordStore>,
@@ -53,6 +55,7 @@ impl IdentityParts {
             seats: Arc::new(LicenceSeats::new(base.licence.state(), base.clock())),
             callers,
             tokens,
+            consoles: consoles(base, &sessions),
             sessions,
             challenges,
             api_keys: Arc::new(SqlApiKeys::new(db.clone())),
@@ -76,7 +79,10 @@ pub(super) fn compose(
     let app_passwords = Arc::clone(&parts.app_passwords);
     let data = SqlPersonalData::new(base.db.clone(), base.sealer.clone());
     let accounts = Arc::clone(&proofs.ports.accounts);
+    let sign_in = sign_in(base, parts, &verification);
     Ok(Identity {
+        admin_sign_in: AdminSignIn::new(sign_in.clone(), parts.consoles.clone()),
+        consoles: parts.consoles.clone(),
         accounts: Accounts::new(accounts, callers.clone(), base.clock()),
         api_keys: ApiKeys::new(api_keys, proofs.clone(), callers.clone()),
         app_passwords: AppPasswords::new(app_passwords, proofs.clone(), callers.clone()),
@@ -97,7 +103,7 @@ pub(super) fn compose(
         registration: registration(base, parts, &verification),
         second_factors: SecondFactors::new(proofs.clone(), callers.clone()),
         sessions: parts.sessions.clone(),
-        sign_in: sign_in(base, parts, &verification),
+        sign_in,
         verification,
     })
 }
@@ -135,6 +141,17 @@ fn sessions(base: &Infrastructure<'_>, callers: &CallerCache) -> (AccessTokens, 
         base.clock(),
     );
     (tokens, sessions)
+}
+
+/// Sessions in the console, whose cookies are tokens for an audience of their
+/// own.
+fn consoles(base: &Infrastructure<'_>, sessions: &Sessions) -> ConsoleSessions {
+    let start = base.config.latest();
+    let TokenNames { issuer, audience } = start.jwt.names.clone();
+    let names = TokenNames { issuer, audience: format!("{audience}/console") };
+    let lifetimes = base.config.follow(|it| it.jwt.sessions);
+    let tokens = AccessTokens::new(&start.jwt.keys, names, lifetimes, base.clock());
+    ConsoleSessions::new(sessions.clone(), tokens, base.config.follow(|it| it.admin))
 }
 
 fn sign_in(

@@ -145,6 +145,7 @@ struct SessionStartQuery {
     session: DbUid,
     app_password: Option<DbUid>,
     stays: DbUid,
+    console: bool,
     max: i64,
     device_id: Option<String>,
     user_agent: Option<String>,
@@ -161,6 +162,7 @@ impl SessionStartQuery {
             session: DbUid(session.0),
             app_password: app_password.map(|it| DbUid(it.0)),
             stays: DbUid(stays.0),
+            console: beginning.new.console,
             max: beginning.max(),
             device_id: device.device_id.clone(),
             user_agent: device.user_agent.clone(),
@@ -198,6 +200,8 @@ impl SessionStartQuery {
     fn live<'b>(&'b self, out: &mut AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         out.push_sql("SELECT id, app_password_id, began_at FROM sessions WHERE user_id = ");
         out.push_bind_param::<Uid, _>(&self.user)?;
+        out.push_sql(" AND console = ");
+        out.push_bind_param::<Bool, _>(&self.console)?;
         out.push_sql(" AND expires_at > ");
         out.push_bind_param::<Instant, _>(&self.at)?;
         out.push_sql(" UNION ALL SELECT ");
