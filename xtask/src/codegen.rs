@@ -6,28 +6,39 @@ use crate::command::{cargo, output};
 use crate::outcome::Outcome;
 use crate::places;
 
-/// Writes the OpenAPI document that the route table makes, or compares it
-/// with the one checked in.
+/// Snapshots of OpenAPI documents, and the argument that prints each.
+const SNAPSHOTS: [(&str, &str); 2] =
+    [("docs/openapi.json", "public"), ("docs/openapi-admin.json", "admin")];
+
+/// Writes the OpenAPI documents of the route table, or compares them with those
+/// checked in.
 pub(crate) fn run(args: &[String]) -> Outcome {
     let check = match args {
         [] => false,
         [only] if only == "--check" => true,
         _ => return Err("usage: cargo xtask codegen [--check]".into()),
     };
-    let mut make = cargo();
-    make.args(["run", "--quiet", "-p", "pia-http", "--example", "openapi"]);
-    let made = output(make.current_dir(places::root()))?;
-    let path = places::root().join("docs/openapi.json");
-    if !check {
-        fs::write(&path, made)?;
-        println!("wrote {}", path.display());
+    for (path, document) in SNAPSHOTS {
+        let mut print = cargo();
+        print.args(["run", "--quiet", "-p", "pia-http", "--example", "openapi", "--", document]);
+        let generated = output(print.current_dir(places::root()))?;
+        if check {
+            compare(path, &generated)?;
+        } else {
+            fs::write(places::root().join(path), generated)?;
+            println!("wrote {path}");
+        }
+    }
+    Ok(())
+}
+
+fn compare(path: &str, generated: &str) -> Outcome {
+    let stored = fs::read_to_string(places::root().join(path)).unwrap_or_default();
+    if stored == generated {
         return Ok(());
     }
-    let kept = fs::read_to_string(&path).unwrap_or_default();
-    if kept == made {
-        return Ok(());
-    }
-    let differs = kept.lines().zip(made.lines()).position(|(kept, made)| kept != made);
-    let line = differs.unwrap_or_else(|| kept.lines().count().min(made.lines().count())) + 1;
-    Err(format!("docs/openapi.json is not what the routes say, from line {line} on: run `cargo xtask codegen`").into())
+    let differs = stored.lines().zip(generated.lines()).position(|(old, new)| old != new);
+    let line = differs.unwrap_or_else(|| stored.lines().count().min(generated.lines().count())) + 1;
+    Err(format!("{path} differs from the routes from line {line} on: run `cargo xtask codegen`")
+        .into())
 }

@@ -6,6 +6,7 @@ use pia_web::Examples;
 /// All that there are. Tests hold them to the schemas and to the routes.
 pub fn examples() -> Result<Examples, serde_json::Error> {
     Examples::parse([
+        include_str!("examples/admin.json"),
         include_str!("examples/ai.json"),
         include_str!("examples/auth.json"),
         include_str!("examples/chats.json"),

@@ -1,5 +1,6 @@
 //! The JSON API. Knows the domains, and no adapter.
 
+mod admin;
 mod ai;
 mod api;
 mod auth;
@@ -22,7 +23,7 @@ pub use api::Api;
 pub use auth::BrowserRedirects;
 pub(crate) use error::HttpError;
 pub use examples::examples;
-pub use openapi::document;
+pub use openapi::{admin_document, document};
 pub use ready::{Readiness, Ready};
 pub use routes::routes;
 pub use sync::SyncApi;

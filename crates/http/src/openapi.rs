@@ -6,7 +6,7 @@ mod model_headers;
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Json};
 use pia_policy::Feature;
-use pia_web::{ApiError, CreditDocs, Gates, RouteTable};
+use pia_web::{ApiError, CreditDocs, Document, Gates, RouteTable};
 use serde_json::Value;
 
 use crate::{Api, examples};
@@ -25,10 +25,20 @@ pub(crate) async fn description(
     Ok(Json(document().map_err(ApiError::internal)?))
 }
 
-/// The description of every route that answers programs. Pages are for people.
+/// Returns the description of every route that answers programs. Pages are for
+/// people.
 pub fn document() -> Result<Value, serde_json::Error> {
+    describe(Document::Public)
+}
+
+/// Returns the description of the admin routes.
+pub fn admin_document() -> Result<Value, serde_json::Error> {
+    describe(Document::Admin)
+}
+
+fn describe(document: Document) -> Result<Value, serde_json::Error> {
     let (table, examples) = (RouteTable::new(crate::routes()), examples()?);
-    Ok(pia_web::openapi(&table, env!("CARGO_PKG_VERSION"), &examples, credit_docs()))
+    Ok(pia_web::openapi(&table, document, env!("CARGO_PKG_VERSION"), &examples, credit_docs()))
 }
 
 fn credit_docs() -> CreditDocs {

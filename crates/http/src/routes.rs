@@ -1,6 +1,7 @@
 //! Every route of the JSON API, and who may call it.
 
 mod account;
+mod admin;
 mod ai;
 mod api_keys;
 mod app_passwords;
@@ -38,6 +39,7 @@ pub fn routes() -> Vec<Route> {
         chats::routes(),
         e2ee::routes(),
         e2ee_recovery::routes(),
+        admin::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

@@ -11,6 +11,7 @@ mod both;
 pub mod browser;
 pub mod chats;
 pub mod client;
+pub mod console;
 pub mod credentials;
 pub mod harness;
 pub mod letters;

@@ -1,6 +1,7 @@
 //! The gates before every route, in their one order: licence, identity (the
 //! token's signature alone), rate budget, account, feature, length of the body.
 
+mod console;
 mod credential;
 
 use std::sync::Arc;
@@ -12,8 +13,8 @@ use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, UPGRADE
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
 use pia_identity::{
-    AccessTokens, AccountRules, ApiKeyAuthenticator, CallerCache, CallerState, Credential,
-    RateLimitOutcome, SessionScope,
+    AccessTokens, AccountRules, ApiKeyAuthenticator, CallerCache, CallerState, ConsoleSessions,
+    Credential, RateLimitOutcome, SessionScope,
 };
 use pia_kernel::{Clock, LiveSetting, Secret, UserId};
 use pia_policy::{LicenceState, Licensed};
@@ -24,7 +25,7 @@ use crate::extract::{BodyLimit, RateLimitPayer};
 use crate::routes::{
     Access, AccountScope, Licensing, PaidBy, RateLimit, Route, RouteMatch, RouteTable,
 };
-use crate::{ApiError, Caller, PresentedCredential, Runner};
+use crate::{ApiError, Caller, ConsoleCookie, PresentedCredential, Runner};
 
 /// Dependencies of the gates.
 pub struct Gates {
@@ -36,6 +37,10 @@ pub struct Gates {
     pub callers: CallerCache,
     /// Verification of API keys.
     pub keys: ApiKeyAuthenticator,
+    /// Verification of the console's cookies.
+    pub consoles: ConsoleSessions,
+    /// Cookie of the console.
+    pub console_cookie: ConsoleCookie,
     /// Rate limits of callers.
     pub budgets: Arc<Budgets>,
     /// Licence in force.
@@ -122,8 +127,11 @@ impl Gates {
         }
         match route.access {
             Access::Anonymous => {}
-            Access::Bearer | Access::Owner | Access::OwnerOrGone => {
+            Access::Bearer | Access::Owner | Access::OwnerOrGone | Access::Console(_) => {
                 let standing = self.caller_state(credential, route).await?;
+                if let Access::Console(_) = route.access {
+                    self.check_forgery(request)?;
+                }
                 request.extensions_mut().insert(Caller(standing));
             }
             Access::Operator => self.operator(request)?,
@@ -166,7 +174,7 @@ impl Gates {
         {
             return Ok(standing);
         }
-        let fresh = self.fresh(credential).await?;
+        let fresh = self.fresh(credential, route).await?;
         let Some(standing) = fresh else { return Err(self.rejection(credential, route).await?) };
         match self.refusal(standing, route) {
             Some(refusal) => Err(refusal),
@@ -190,8 +198,13 @@ impl Gates {
 
     fn refusal(&self, standing: CallerState, route: &Route) -> Option<ApiError> {
         let refused = |code, message| ApiError::refused(StatusCode::FORBIDDEN, code, message);
-        if matches!(standing.scope, SessionScope::Key(_)) && !route.takes_keys() {
+        if !route.takes(standing.scope) {
             return Some(ApiError::unauthenticated());
+        }
+        if let Access::Console(roles) = route.access
+            && !roles.contains(&standing.role)
+        {
+            return Some(refused("forbidden", "Your role does not include this."));
         }
         if route.owners_only() && standing.scope == SessionScope::Data {
             let message = "This session began with an app password: sign in with your own \

@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 use crate::dialect::speaks_openai;
 use crate::examples::{Example, Examples};
 use crate::routes::{
-    Access, Document, Licensing, RateLimit, ResponseDoc, Route, RouteTable, WireType,
+    AcceptedCredentials, Access, Document, Licensing, RateLimit, ResponseDoc, Route, RouteTable,
+    WireType,
 };
 
 /// Parts of the document that calls which cost credits have in common.
@@ -26,16 +27,19 @@ pub struct CreditDocs {
 
 /// Builds the document from the rows that the gates read, so it cannot
 /// contradict them; only summaries, wire structs and examples come from
-/// elsewhere. The admin plane is left out.
+/// elsewhere.
 pub fn openapi(
     table: &RouteTable,
+    document: Document,
     version: &str,
     examples: &Examples,
     credits: CreditDocs,
 ) -> Value {
     let mut schemas = Vec::new();
     let mut paths = Map::new();
-    for route in table.iter().filter(|it| it.document == Document::Public) {
+    let routes: Vec<&Route> = table.iter().filter(|it| it.document == document).collect();
+    let tags = routes.iter().map(|it| it.docs.tag).collect();
+    for route in routes {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(methods) = path.as_object_mut() {
             let method = route.method.as_str().to_ascii_lowercase();
@@ -57,17 +61,14 @@ pub fn openapi(
             "description": "Absent values are omitted, never null; enums are integers.",
         },
         "servers": common::servers(),
-        "tags": common::tags(),
+        "tags": common::tags(&tags),
         "paths": paths,
         "components": {
             "responses": common::responses(),
             "schemas": schemas,
             "examples": shown.collect::<Map<_, _>>(),
             "headers": { "RetryAfter": retry_after() },
-            "securitySchemes": {
-                "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" },
-                "apiKey": { "type": "http", "scheme": "bearer", "bearerFormat": "pia_…" },
-            },
+            "securitySchemes": security_schemes(document),
         },
     })
 }
@@ -96,10 +97,8 @@ fn operation(
         operation.insert("requestBody".to_owned(), body);
         operation.insert("x-body-limit".to_owned(), route.body_limit.into());
     }
-    if route.takes_keys() {
-        operation.insert("security".to_owned(), json!([{ "bearer": [] }, { "apiKey": [] }]));
-    } else if route.access != Access::Anonymous {
-        operation.insert("security".to_owned(), json!([{ "bearer": [] }]));
+    if route.access != Access::Anonymous {
+        operation.insert("security".to_owned(), security(route.credentials));
     }
     if let Some(feature) = route.feature {
         operation.insert("x-feature".to_owned(), feature.name().into());
@@ -110,6 +109,26 @@ fn operation(
     let answered = example.and_then(|it| it.response.as_ref());
     operation.insert("responses".to_owned(), responses(route, answered, credits, schemas).into());
     operation.into()
+}
+
+fn security_schemes(document: Document) -> Value {
+    match document {
+        Document::Public => json!({
+            "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" },
+            "apiKey": { "type": "http", "scheme": "bearer", "bearerFormat": "pia_…" },
+        }),
+        Document::Admin => json!({
+            "console": { "type": "apiKey", "in": "cookie", "name": "__Host-pia_console" },
+        }),
+    }
+}
+
+fn security(credentials: AcceptedCredentials) -> Value {
+    match credentials {
+        AcceptedCredentials::Session => json!([{ "bearer": [] }]),
+        AcceptedCredentials::SessionOrApiKey => json!([{ "bearer": [] }, { "apiKey": [] }]),
+        AcceptedCredentials::ConsoleCookie => json!([{ "console": [] }]),
+    }
 }
 
 /// The ids in the path, what chooses a part of a list, and for what a model is

@@ -2,6 +2,7 @@
 
 use actix_web::http::Method;
 use actix_web::web::{self, ServiceConfig};
+use pia_identity::{Role, SessionScope};
 use pia_policy::Feature;
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
@@ -53,6 +54,9 @@ pub enum Access {
     /// Owners on the way out: a caller whose account is gone gets that answer,
     /// and not that they must sign in.
     OwnerOrGone,
+    /// Accounts with one of these roles, from a browser that is signed in to
+    /// the console. A write needs the browser's CSRF token.
+    Console(&'static [Role]),
     /// Whoever has the metrics token or, where none is set, calls from the
     /// machine itself.
     Operator,
@@ -65,6 +69,8 @@ pub enum AcceptedCredentials {
     Session,
     /// An access token of a session, or an API key.
     SessionOrApiKey,
+    /// The cookie of a browser in the console, and nothing else.
+    ConsoleCookie,
 }
 
 /// The accounts that a route is open to.
@@ -204,6 +210,17 @@ impl Route {
     /// Returns whether a script may call it with an API key instead of a token.
     pub(crate) fn takes_keys(&self) -> bool {
         self.credentials == AcceptedCredentials::SessionOrApiKey
+    }
+
+    /// Returns whether its credentials are for this purpose.
+    pub(crate) fn takes(&self, scope: SessionScope) -> bool {
+        match scope {
+            SessionScope::Full | SessionScope::Data => {
+                self.credentials != AcceptedCredentials::ConsoleCookie
+            }
+            SessionScope::Console => self.credentials == AcceptedCredentials::ConsoleCookie,
+            SessionScope::Key(_) => self.takes_keys(),
+        }
     }
 
     /// Returns whether it calls a model, which costs the caller credits.

@@ -8,7 +8,7 @@ use pia_console::{AccountPages, SetupPages};
 use pia_http::{Api, BrowserRedirects};
 use pia_identity::ApiKeyAuthenticator;
 use pia_passwords::PoolSize;
-use pia_web::{Budgets, ConcurrencyLimiter, Gates, RouteTable, Runner};
+use pia_web::{Budgets, ConcurrencyLimiter, ConsoleCookie, Gates, RouteTable, Runner};
 
 use super::identity::IdentityParts;
 use super::infrastructure::Infrastructure;
@@ -92,6 +92,8 @@ pub(super) fn gates(base: &Infrastructure<'_>, parts: &IdentityParts, runner: &R
         table: RouteTable::new(routes.collect()),
         tokens: parts.tokens.clone(),
         keys: ApiKeyAuthenticator::new(keys, callers.clone(), base.clock()),
+        consoles: parts.consoles.clone(),
+        console_cookie: ConsoleCookie::from_public_url(&base.public_url()),
         callers,
         budgets,
         licence: base.licence.state(),

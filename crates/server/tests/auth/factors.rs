@@ -19,7 +19,7 @@ use totp_rs::Totp;
 
 use super::{another_session, refresh, sign_in, spent};
 
-const EMAIL: &str = "ada@example.org";
+pub(super) const EMAIL: &str = "ada@example.org";
 
 on_both_databases!(
     an_app_is_set_up_and_signs_in_from_then_on,
@@ -42,7 +42,7 @@ fn by_owner() -> Value {
 /// Somebody with an authenticator app, and the clock of app and server.
 pub(super) struct Ada {
     pub(super) app: TestApp,
-    clock: Arc<ManualClock>,
+    pub(super) clock: Arc<ManualClock>,
     pub(super) client: Client,
     totp: Totp,
     pub(super) codes: Vec<String>,
@@ -54,7 +54,7 @@ impl Ada {
         Self::set_up(Setting::on(database)).await
     }
 
-    async fn set_up(setting: Setting) -> Self {
+    pub(super) async fn set_up(setting: Setting) -> Self {
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
         let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
         let client = app.sign_up(EMAIL).await;

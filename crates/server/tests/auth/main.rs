@@ -7,6 +7,7 @@ mod addresses;
 mod api_keys;
 mod app_passwords;
 mod audit;
+mod console;
 mod deactivated;
 mod declaration;
 mod desktop;

@@ -1,12 +1,15 @@
 //! The route table, against a second list of what it must say.
 
+use pia_identity::Role;
 use pia_server_testkit::client::Client;
+use pia_server_testkit::console::Console;
 use pia_server_testkit::harness::{Setting, TestApp};
 use pia_testkit::databases::TestDatabase;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, Document, Licensing, PaidBy, RateLimit,
     Route,
 };
+use serde_json::Value;
 
 /// Every route: who may call it, under which licence, and what it is counted
 /// against. Whoever adds a route says here too what is meant.
@@ -123,6 +126,10 @@ const MEANT: &str = "
     GET  /auth/verify-email.html   anyone    ended      global
     POST /auth/verify-email.html   anyone    ended      auth
     GET  /auth/error               anyone    ended      global
+    POST /admin/login              anyone    ended      local-auth
+    POST /admin/logout             console   ended      global
+    GET  /api/admin/session        console   ended      global
+    GET  /api/admin/openapi.json   console   ended      global
     GET  /.well-known/change-password  anyone  ended    global
     GET  /.well-known/passkey-endpoints  anyone  ended  global
 ";
@@ -137,6 +144,9 @@ fn told(route: &Route) -> String {
         Access::Bearer => "signed-in",
         Access::Owner => "owner",
         Access::OwnerOrGone => "leaver",
+        Access::Console(roles) if roles.contains(&Role::KbManager) => "console",
+        Access::Console(roles) if roles.contains(&Role::OrgManager) => "managers",
+        Access::Console(_) => "admins",
         Access::Operator => "operator",
     };
     let licensing = match route.licensing {
@@ -191,16 +201,26 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 71);
+    assert_eq!(closed.len(), 74);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_is_announced_too_long_is_refused_before_it_is_read() {
-    let app = TestApp::spawn().await;
+    let app =
+        Setting::on(TestDatabase::sqlite()).with("Admin:RequireSecondFactor", false).start().await;
     let ada = app.signed_in().await;
+    app.sign_up("bob@example.org").await;
+    let console = Console::open(&app, "bob@example.org").await;
 
     for route in &table() {
-        let answer = announce(&ada, route, route.body_limit + 1).await;
+        let length = (route.body_limit + 1).to_string();
+        let answer = if let Access::Console(_) = route.access {
+            let headers =
+                [("content-length", length.as_str()), ("x-csrf-token", &console.csrf_token)];
+            console.send(route.method.as_str(), route.path, &headers, &Value::Null).await
+        } else {
+            announce(&ada, route, route.body_limit + 1).await
+        };
 
         assert_eq!(answer.refusal(), (413, "body_too_large"), "{}", told(route));
         let limit = answer.body["limit"].as_u64().or(answer.body["error"]["limit"].as_u64());

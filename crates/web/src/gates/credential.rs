@@ -7,7 +7,7 @@ use super::{Gates, bearer, payer};
 use crate::ApiError;
 use crate::browser::program_with_api_key;
 use crate::budgets::Budget;
-use crate::routes::Route;
+use crate::routes::{AcceptedCredentials, Route};
 
 impl Gates {
     /// Identifies the caller. A key counts as none where keys open nothing, and
@@ -19,6 +19,9 @@ impl Gates {
         request: &ServiceRequest,
         route: &Route,
     ) -> Result<Option<Credential>, ApiError> {
+        if route.credentials == AcceptedCredentials::ConsoleCookie {
+            return Ok(self.console_session(request));
+        }
         let Some(shown) = bearer(request) else { return Ok(None) };
         let Some(hash) = ApiKeyAuthenticator::parse(shown) else {
             return Ok(self.tokens.verify(shown).map(Credential::Session));
@@ -44,8 +47,15 @@ impl Gates {
     pub(super) async fn fresh(
         &self,
         credential: Credential,
+        route: &Route,
     ) -> Result<Option<CallerState>, ApiError> {
         match credential {
+            Credential::Session(session)
+                if route.credentials == AcceptedCredentials::ConsoleCookie =>
+            {
+                let consoles = self.consoles.clone();
+                self.runner.run(async move { consoles.caller(session).await }).await
+            }
             Credential::Session(session) => {
                 let callers = self.callers.clone();
                 self.runner.run(async move { callers.fresh(session).await }).await

@@ -8,8 +8,8 @@ use actix_web::middleware::from_fn;
 use actix_web::web::Data;
 use actix_web::{App, HttpResponse, test};
 use pia_identity::{
-    ApiKeyAuthenticator, MockAccountStore, MockApiKeyStore, MockRateLimitStore, RateQuota,
-    SessionSettings, SigningKeys, TokenNames,
+    ApiKeyAuthenticator, ConsoleSettings, MockAccountStore, MockApiKeyStore, MockRateLimitStore,
+    MockSessionStore, RateQuota, RefreshKeys, SessionSettings, Sessions, SigningKeys, TokenNames,
 };
 use pia_kernel::Timestamp;
 use pia_policy::{Feature, Licence};
@@ -55,6 +55,8 @@ fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
         table: RouteTable::new(table),
         tokens: tokens(Arc::clone(&clock)),
         keys: ApiKeyAuthenticator::new(keys, caller_cache.clone(), Arc::clone(&clock)),
+        consoles: consoles(&caller_cache, &clock),
+        console_cookie: ConsoleCookie::from_public_url("http://here"),
         callers: caller_cache,
         budgets: Arc::new(Budgets::new(quotas, attempts, Arc::clone(&clock))),
         licence: LiveSetting::new(state),
@@ -64,6 +66,22 @@ fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
         clock,
         runner: Runner::on_current_runtime(),
     })
+}
+
+fn consoles(caller_cache: &CallerCache, clock: &Arc<dyn Clock>) -> ConsoleSessions {
+    let keys = SigningKeys {
+        current: Secret::new("another of thirty-two letters !!".to_owned()),
+        previous: None,
+    };
+    let sessions = Sessions::new(
+        Arc::new(MockSessionStore::new()),
+        caller_cache.clone(),
+        (tokens(Arc::clone(clock)), RefreshKeys::derive(&keys)),
+        LiveSetting::new(SessionSettings::default()),
+        Arc::clone(clock),
+    );
+    let settings = LiveSetting::new(ConsoleSettings::default());
+    ConsoleSessions::new(sessions, tokens(Arc::clone(clock)), settings)
 }
 
 fn tokens(clock: Arc<dyn Clock>) -> AccessTokens {

@@ -1,21 +1,25 @@
 //! Parts that operations have in common: their names, groups and refusals.
 
+use std::collections::BTreeSet;
+
 use actix_web::http::Method;
 use serde_json::{Map, Value, json};
 
 /// Each group of operations, in the order in which they are shown.
-const TAGS: [(&str, &str); 6] = [
+const TAGS: [(&str, &str); 7] = [
     ("utility", "Probes, counters and what the server can do."),
     ("auth", "Accounts, signing in, and what secures an account."),
     ("sync", "What the devices of a user share."),
     ("ai", "Asking models, and what that costs."),
     ("chats", "Chats and conversations as stored documents."),
     ("e2ee", "Devices and keys of end-to-end encryption."),
+    ("admin", "Administration, by a browser that is signed in to the console."),
 ];
 
-/// Returns the list of tags with their descriptions.
-pub(super) fn tags() -> Value {
-    TAGS.iter().map(|(name, told)| json!({ "name": name, "description": told })).collect()
+/// Returns the list of these tags with their descriptions.
+pub(super) fn tags(used: &BTreeSet<&str>) -> Value {
+    let used = TAGS.iter().filter(|(name, _)| used.contains(name));
+    used.map(|(name, description)| json!({ "name": name, "description": description })).collect()
 }
 
 /// Returns where the paths begin. Behind a proxy with a path of its own, clients

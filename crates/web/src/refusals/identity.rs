@@ -2,7 +2,8 @@
 
 use actix_web::http::StatusCode;
 use pia_identity::{
-    AccountError, DeclareError, RefreshError, RegisterError, RevokeError, SignInError, Violation,
+    AccountError, AdminSignInError, DeclareError, RefreshError, RegisterError, RevokeError,
+    SignInError, Violation,
 };
 use serde_json::json;
 
@@ -62,6 +63,24 @@ impl From<SignInError> for ApiError {
                     .with("methods", json!(["totp", "recovery_code"]))
             }
             SignInError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<AdminSignInError> for ApiError {
+    fn from(err: AdminSignInError) -> Self {
+        match err {
+            AdminSignInError::Password(err) => err.into(),
+            AdminSignInError::Factor(err) => err.into(),
+            AdminSignInError::NoRole => {
+                let message = "This account has no administrative role.";
+                Self::refused(StatusCode::FORBIDDEN, "forbidden", message)
+            }
+            AdminSignInError::FactorRequired => {
+                let message = "Set up an authenticator app for this account first.";
+                Self::refused(StatusCode::FORBIDDEN, "second_factor_required", message)
+            }
+            AdminSignInError::Unavailable(err) => err.into(),
         }
     }
 }

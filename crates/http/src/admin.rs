@@ -1,0 +1,12 @@
+//! `/api/admin`: administration, from a browser that is signed in to the
+//! console.
+
+mod description;
+mod login;
+mod logout;
+mod session;
+
+pub(crate) use description::description;
+pub(crate) use login::{AdminLoginRequest, AdminSessionResponse, login};
+pub(crate) use logout::logout;
+pub(crate) use session::{AdminSession, session};

@@ -1,0 +1,28 @@
+//! `POST /admin/logout`: signing out of the console.
+
+use actix_web::HttpResponse;
+use actix_web::http::header::SET_COOKIE;
+use actix_web::web::Data;
+use pia_identity::RevokeError;
+use pia_web::{ApiError, Caller, Gates};
+
+use crate::Api;
+use crate::auth::Done;
+
+pub(crate) async fn logout(
+    caller: Caller,
+    api: Data<Api>,
+    gates: Data<Gates>,
+) -> Result<HttpResponse, ApiError> {
+    let (consoles, session) = (api.identity.consoles.clone(), caller.session_ref()?);
+    let end = async move {
+        match consoles.end(session).await {
+            // It has just ended by other means.
+            Err(RevokeError::Unknown | RevokeError::Gone) => Ok(()),
+            ended => ended,
+        }
+    };
+    api.runner.run(end).await?;
+    let cookie = gates.console_cookie.clear();
+    Ok(HttpResponse::Ok().insert_header((SET_COOKIE, cookie)).json(Done::success()))
+}

@@ -1,0 +1,107 @@
+//! Administration.
+
+use actix_web::http::Method;
+use pia_identity::Role;
+use pia_web::{
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route, wire,
+};
+
+use super::KIB;
+use crate::{admin, auth};
+
+/// Everyone whom the console is open to.
+const ALL_ROLES: &[Role] = &[Role::KbManager, Role::OrgManager, Role::Admin];
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![login(), logout(), session(), description()]
+}
+
+fn login() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/admin/login",
+        access: Access::Anonymous,
+        licensing: Licensing::MayHaveEnded,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Any,
+        feature: None,
+        payer: PaidBy::Address,
+        document: Document::Admin,
+        charge: RateLimit::AtGate(Budget::LocalAuth),
+        body_limit: 64 * KIB,
+        handler: |route| route.to(admin::login),
+        docs: Docs {
+            tag: "admin",
+            summary: "Signs in to the console; its cookie opens the admin routes.",
+            request: Some(wire::<admin::AdminLoginRequest>),
+            answer: ResponseDoc::Json(wire::<admin::AdminSessionResponse>),
+            refusals: &[
+                (
+                    401,
+                    "Wrong credentials: `invalid_credentials`; or a second factor is needed: \
+                     `mfa_required` with `mfaToken` and `methods`.",
+                ),
+                (
+                    403,
+                    "The account has no administrative role: `forbidden`; or it has no second \
+                     factor: `second_factor_required`.",
+                ),
+            ],
+        },
+    }
+}
+
+fn logout() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/admin/logout",
+        body_limit: 0,
+        handler: |route| route.to(admin::logout),
+        docs: Docs {
+            tag: "admin",
+            summary: "Signs out of the console.",
+            request: None,
+            answer: ResponseDoc::Json(wire::<auth::Done>),
+            refusals: &[(403, "The CSRF token is missing or wrong: `csrf_rejected`.")],
+        },
+        ..session()
+    }
+}
+
+fn session() -> Route {
+    Route {
+        method: Method::GET,
+        path: "/api/admin/session",
+        access: Access::Console(ALL_ROLES),
+        licensing: Licensing::MayHaveEnded,
+        credentials: AcceptedCredentials::ConsoleCookie,
+        accounts: AccountScope::Complete,
+        feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Admin,
+        charge: RateLimit::AtGate(Budget::Global),
+        body_limit: 0,
+        handler: |route| route.to(admin::session),
+        docs: Docs {
+            tag: "admin",
+            summary: "Returns the account that is signed in to the console.",
+            request: None,
+            answer: ResponseDoc::Json(wire::<admin::AdminSession>),
+            refusals: &[],
+        },
+    }
+}
+
+fn description() -> Route {
+    Route {
+        path: "/api/admin/openapi.json",
+        handler: |route| route.to(admin::description),
+        docs: Docs {
+            summary: "Returns this description of the admin routes.",
+            answer: ResponseDoc::Other("application/json"),
+            ..session().docs
+        },
+        ..session()
+    }
+}

@@ -1,0 +1,55 @@
+//! A browser that is signed in to the console.
+
+use serde_json::{Value, json};
+
+use crate::client::{Answer, Client};
+use crate::harness::{PASSWORD, TestApp};
+
+/// Browser that is signed in to the console.
+pub struct Console {
+    /// Its connection, without the cookie.
+    pub client: Client,
+    /// Value of its `Cookie` header.
+    pub cookie: String,
+    /// Token that it sends with writes.
+    pub csrf_token: String,
+}
+
+impl Console {
+    /// Makes an account an administrator and signs it in with its password, on
+    /// a server that requires no second factor.
+    pub async fn open(app: &TestApp, email: &str) -> Self {
+        app.admin(&format!("grant {email} --role admin")).await.expect("a role");
+        let credentials = json!({ "email": email, "password": PASSWORD });
+        let opened = app.stranger().post("/admin/login", &credentials).await;
+        Self::from_answer(app, &opened)
+    }
+
+    /// Takes cookie and token of a sign-in.
+    pub fn from_answer(app: &TestApp, answer: &Answer) -> Self {
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let cookie = answer.header("set-cookie").expect("a cookie");
+        assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
+        let cookie = cookie.split(';').next().expect("a value").to_owned();
+        let csrf_token = answer.body["csrfToken"].as_str().expect("a token").to_owned();
+        Self { client: app.stranger(), cookie, csrf_token }
+    }
+
+    /// Sends a `GET`.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], &Value::Null).await
+    }
+
+    /// Sends a write with these headers besides the cookie.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &Value,
+    ) -> Answer {
+        let cookie = [("cookie", self.cookie.as_str()), ("content-type", "application/json")];
+        let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        self.client.send(method, path, &[&cookie[..], headers].concat(), &body).await
+    }
+}

@@ -1,0 +1,51 @@
+//! Requests of browsers that are signed in to the console.
+
+use actix_web::HttpRequest;
+use actix_web::dev::ServiceRequest;
+use actix_web::http::header::{HeaderName, ORIGIN};
+use actix_web::http::{Method, StatusCode};
+use pia_identity::{ConsoleSessions, Credential};
+use pia_kernel::Secret;
+
+use super::{Gates, text};
+use crate::ApiError;
+
+/// Header with the browser's CSRF token.
+const CSRF_TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
+/// Header in which browsers say which site a request comes from.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+impl Gates {
+    /// Returns the session of the request's cookie, if the cookie is valid.
+    pub(super) fn console_session(&self, request: &ServiceRequest) -> Option<Credential> {
+        let cookie = self.console_cookie.read(request.headers())?;
+        self.consoles.verify(cookie).map(Credential::Session)
+    }
+
+    /// Returns the CSRF token of the request's session.
+    pub fn csrf_token(&self, request: &HttpRequest) -> Option<String> {
+        self.console_cookie.read(request.headers()).map(ConsoleSessions::csrf_token)
+    }
+
+    /// Refuses a write that a page of another site may have sent: it must carry
+    /// the CSRF token, and nothing in it may name another origin.
+    pub(super) fn check_forgery(&self, request: &ServiceRequest) -> Result<(), ApiError> {
+        if [Method::GET, Method::HEAD].contains(request.method()) {
+            return Ok(());
+        }
+        let Some(cookie) = self.console_cookie.read(request.headers()) else {
+            return Err(ApiError::unauthenticated());
+        };
+        let expected = Secret::new(ConsoleSessions::csrf_token(cookie));
+        let has_token = text(request, CSRF_TOKEN).is_some_and(|it| expected.ct_eq(it));
+        let origins = request.headers().get_all(ORIGIN);
+        let mut origins = origins.map(|it| it.to_str().unwrap_or_default());
+        let same_origin = origins.all(|it| self.console_cookie.is_own_origin(it));
+        let same_site = text(request, SEC_FETCH_SITE).is_none_or(|it| it == "same-origin");
+        if has_token && same_origin && same_site {
+            return Ok(());
+        }
+        let message = "Send the `X-CSRF-Token` of your session, from a page of this server.";
+        Err(ApiError::refused(StatusCode::FORBIDDEN, "csrf_rejected", message))
+    }
+}
