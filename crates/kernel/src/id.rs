@@ -60,6 +60,10 @@ id!(
     ApiKeyId
 );
 id!(
+    /// Settings that administrators publish to clients.
+    ClientPolicyId
+);
+id!(
     /// A letter in the outbox.
     MailId
 );

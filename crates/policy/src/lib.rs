@@ -1,6 +1,7 @@
-//! Permissions: the licence, its features, and its issuers; groups, and what
-//! their members may do.
+//! Permissions: the licence, its features and issuers; groups and the settings
+//! of their members; client policies.
 
+mod client_policies;
 mod edition;
 mod envelope;
 mod feature;
@@ -12,6 +13,13 @@ mod signing_key;
 mod terms;
 mod verifying_key;
 
+#[cfg(any(test, feature = "mock"))]
+pub use client_policies::MockClientPolicyStore;
+pub use client_policies::{
+    AssignedPolicy, ClientPolicies, ClientPolicy, ClientPolicyDraft, ClientPolicyEntry,
+    ClientPolicyError, ClientPolicyStore, PolicyAssigned, PolicyDeleted, PolicyDocument,
+    PolicyDocumentError, PolicyStored,
+};
 pub use edition::Edition;
 pub use envelope::MAX_LICENCE_BYTES;
 pub use feature::Feature;

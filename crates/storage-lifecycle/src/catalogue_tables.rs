@@ -114,5 +114,6 @@ pub(crate) const CLIENT_POLICIES: InventoryTable = catalogue_table(
         ("document", OURS),
         ("updated_at", OURS),
         ("deleted_at", OURS),
+        ("name_folded", OURS),
     ],
 );

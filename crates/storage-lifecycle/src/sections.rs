@@ -81,6 +81,7 @@ section! {
         signed_in_from: Option<String>,
         used_from: Option<String>,
         app_password_id: Option<DbUid>,
+        console: bool,
     }
 }
 

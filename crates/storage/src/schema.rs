@@ -603,6 +603,7 @@ diesel::table! {
         document -> Text,
         updated_at -> Instant,
         deleted_at -> Nullable<Instant>,
+        name_folded -> Nullable<Text>,
     }
 }
 

@@ -1,7 +1,9 @@
-//! Contract tests of the storage of groups, on every backend.
+//! Contract tests of the storage of groups and client policies, on every
+//! backend.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
+mod client_policies;
 mod groups;
 mod people;
 mod settings;

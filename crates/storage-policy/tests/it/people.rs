@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{AuditEntry, GroupId, SideEffects, Timestamp, UserId};
 use pia_policy::{Group, GroupAdded, GroupName, GroupStore};
-use pia_storage::schema::{accounts, audit_entries};
+use pia_storage::schema::{accounts, audit_entries, catalogue};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_policy::SqlGroups;
 use uuid::Uuid;
@@ -69,5 +69,12 @@ pub(crate) async fn noted(db: &Database, action: &str) -> i64 {
     let entries = audit_entries::table.filter(audit_entries::action.eq(action)).count();
     let found: Result<i64, DbError> =
         on_conn!(db.reader(), |conn| entries.get_result(conn).await?);
+    found.unwrap()
+}
+
+/// Returns the version of the catalogue.
+pub(crate) async fn catalogue_version(db: &Database) -> i64 {
+    let version = catalogue::table.select(catalogue::version);
+    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| version.first(conn).await?);
     found.unwrap()
 }

@@ -1,0 +1,262 @@
+//! Client policies: settings that administrators publish to groups, and that
+//! members' clients take over.
+
+mod document;
+mod ports;
+
+use std::sync::Arc;
+
+use pia_kernel::{
+    AuditEntry, ClientPolicyId, Clock, GroupId, SideEffects, Timestamp, Unavailable, UserId,
+    utf16_len,
+};
+
+pub use document::{PolicyDocument, PolicyDocumentError};
+#[cfg(any(test, feature = "mock"))]
+pub use ports::MockClientPolicyStore;
+pub use ports::{ClientPolicyStore, PolicyAssigned, PolicyDeleted, PolicyStored};
+
+/// Maximum length of a name in characters.
+const MAX_NAME_CHARS: usize = 100;
+/// Maximum length of a description in characters.
+const MAX_DESCRIPTION_CHARS: usize = 1000;
+
+/// Contents of a client policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientPolicyDraft {
+    /// Name: 1 to 100 characters, unique without regard to case.
+    pub name: String,
+    /// Description for administrators.
+    pub description: Option<String>,
+    /// Settings for clients.
+    pub document: PolicyDocument,
+}
+
+/// A client policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientPolicy {
+    /// Id of the policy.
+    pub id: ClientPolicyId,
+    /// Its contents.
+    pub draft: ClientPolicyDraft,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+}
+
+/// A client policy in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientPolicyEntry {
+    /// Id of the policy.
+    pub id: ClientPolicyId,
+    /// Name of the policy.
+    pub name: String,
+    /// Description for administrators.
+    pub description: Option<String>,
+    /// Size of the document in UTF-8 bytes.
+    pub document_bytes: usize,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+    /// Number of groups that have it.
+    pub group_count: u64,
+}
+
+/// Policy of a group; nothing if it has none, or a deleted one.
+pub type AssignedPolicy = Option<ClientPolicy>;
+
+/// Errors that prevent a client policy from being read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientPolicyError {
+    /// The name is missing.
+    #[error("The policy needs a name.")]
+    NameMissing,
+    /// The name is too long or contains control characters.
+    #[error("The name must have at most {MAX_NAME_CHARS} characters and no control characters.")]
+    NameInvalid,
+    /// The description is too long.
+    #[error("The description must have at most {MAX_DESCRIPTION_CHARS} characters.")]
+    DescriptionTooLong,
+    /// The document is invalid.
+    #[error(transparent)]
+    Document(#[from] PolicyDocumentError),
+    /// Another policy has this name.
+    #[error("Another client policy has this name.")]
+    NameTaken,
+    /// There is no such policy.
+    #[error("There is no such client policy.")]
+    Unknown,
+    /// There is no such policy to assign.
+    #[error("There is no such client policy.")]
+    UnknownAssigned,
+    /// There is no such group.
+    #[error("There is no such group.")]
+    UnknownGroup,
+    /// The policy is assigned to groups.
+    #[error("The client policy is assigned to groups.")]
+    InUse {
+        /// Names of the groups.
+        groups: Vec<String>,
+    },
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+impl ClientPolicyDraft {
+    /// Checks the contents of a policy as an administrator sent them.
+    pub fn parse(
+        name: Option<&str>,
+        description: Option<&str>,
+        document: Option<&str>,
+    ) -> Result<Self, ClientPolicyError> {
+        let name = name.map(str::trim).filter(|it| !it.is_empty());
+        let name = name.ok_or(ClientPolicyError::NameMissing)?;
+        if utf16_len(name) > MAX_NAME_CHARS || name.chars().any(char::is_control) {
+            return Err(ClientPolicyError::NameInvalid);
+        }
+        let description = description.map(str::trim).filter(|it| !it.is_empty());
+        if description.is_some_and(|it| utf16_len(it) > MAX_DESCRIPTION_CHARS) {
+            return Err(ClientPolicyError::DescriptionTooLong);
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            description: description.map(str::to_owned),
+            document: PolicyDocument::parse(document.unwrap_or_default())?,
+        })
+    }
+
+    /// Returns the form in which names are compared.
+    pub fn folded_name(&self) -> String {
+        self.name.to_lowercase()
+    }
+}
+
+/// Creates, changes, deletes and assigns client policies.
+#[derive(Clone)]
+pub struct ClientPolicies {
+    store: Arc<dyn ClientPolicyStore>,
+    clock: Arc<dyn Clock>,
+}
+
+impl ClientPolicies {
+    /// Creates the use case over a store.
+    pub fn new(store: Arc<dyn ClientPolicyStore>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock }
+    }
+
+    /// Returns all policies, by name.
+    pub async fn list(&self) -> Result<Vec<ClientPolicyEntry>, ClientPolicyError> {
+        Ok(self.store.all().await?)
+    }
+
+    /// Returns a policy.
+    pub async fn find(&self, policy: ClientPolicyId) -> Result<ClientPolicy, ClientPolicyError> {
+        self.store.find(policy).await?.ok_or(ClientPolicyError::Unknown)
+    }
+
+    /// Returns ids and names of the groups that have a policy, by name.
+    pub async fn groups_of(
+        &self,
+        policy: ClientPolicyId,
+    ) -> Result<Vec<(GroupId, String)>, ClientPolicyError> {
+        self.store.groups_of(policy).await?.ok_or(ClientPolicyError::Unknown)
+    }
+
+    /// Creates a policy, and returns its id.
+    pub async fn create(
+        &self,
+        by: UserId,
+        draft: ClientPolicyDraft,
+    ) -> Result<ClientPolicyId, ClientPolicyError> {
+        let (id, updated_at) = (ClientPolicyId::generate(), self.clock.now());
+        let effects = audit(updated_at, by, format!("client-policy:{id}"), "ClientPolicy.Created");
+        let stored = self.store.create(ClientPolicy { id, draft, updated_at }, effects).await?;
+        check_stored(stored).map(|()| id)
+    }
+
+    /// Replaces name, description and document of a policy.
+    pub async fn replace(
+        &self,
+        by: UserId,
+        policy: ClientPolicyId,
+        draft: ClientPolicyDraft,
+    ) -> Result<(), ClientPolicyError> {
+        let at = self.clock.now();
+        let effects = audit(at, by, format!("client-policy:{policy}"), "ClientPolicy.Updated");
+        check_stored(self.store.replace(policy, draft, at, effects).await?)
+    }
+
+    /// Deletes a policy that no group has.
+    pub async fn delete(
+        &self,
+        by: UserId,
+        policy: ClientPolicyId,
+    ) -> Result<(), ClientPolicyError> {
+        let at = self.clock.now();
+        let effects = audit(at, by, format!("client-policy:{policy}"), "ClientPolicy.Deleted");
+        match self.store.delete(policy, at, effects).await? {
+            PolicyDeleted::Done => Ok(()),
+            PolicyDeleted::Unknown => Err(ClientPolicyError::Unknown),
+            PolicyDeleted::InUse(groups) => Err(ClientPolicyError::InUse { groups }),
+        }
+    }
+
+    /// Returns the policy of a group.
+    pub async fn of_group(&self, group: GroupId) -> Result<AssignedPolicy, ClientPolicyError> {
+        self.store.of_group(group).await?.ok_or(ClientPolicyError::UnknownGroup)
+    }
+
+    /// Assigns a policy to a group, or takes the group's policy away.
+    pub async fn assign(
+        &self,
+        by: UserId,
+        group: GroupId,
+        policy: Option<ClientPolicyId>,
+    ) -> Result<(), ClientPolicyError> {
+        let object = format!("group:{group}");
+        let effects = audit(self.clock.now(), by, object, "Group.ClientPolicyUpdated");
+        match self.store.assign(group, policy, effects).await? {
+            PolicyAssigned::Done => Ok(()),
+            PolicyAssigned::UnknownGroup => Err(ClientPolicyError::UnknownGroup),
+            PolicyAssigned::UnknownPolicy => Err(ClientPolicyError::UnknownAssigned),
+        }
+    }
+}
+
+fn check_stored(stored: PolicyStored) -> Result<(), ClientPolicyError> {
+    match stored {
+        PolicyStored::Done => Ok(()),
+        PolicyStored::Unknown => Err(ClientPolicyError::Unknown),
+        PolicyStored::NameTaken => Err(ClientPolicyError::NameTaken),
+    }
+}
+
+fn audit(at: Timestamp, by: UserId, object: String, action: &'static str) -> SideEffects {
+    let entry = AuditEntry { at, actor: Some(by), subject: None, object: Some(object), action };
+    SideEffects { audit: vec![entry], mail: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draft_is_trimmed_and_bounded() {
+        let draft = ClientPolicyDraft::parse(Some(" Sales "), Some(" "), None).unwrap();
+        assert_eq!((draft.name.as_str(), draft.description), ("Sales", None));
+        assert_eq!(draft.document, PolicyDocument::default());
+
+        let longest = "x".repeat(MAX_NAME_CHARS);
+        assert!(ClientPolicyDraft::parse(Some(&longest), None, None).is_ok());
+        let error = |name, description| {
+            ClientPolicyDraft::parse(name, description, Some("[")).unwrap_err().to_string()
+        };
+        assert!(error(None, None).contains("needs a name"));
+        assert!(error(Some(" "), None).contains("needs a name"));
+        let too_long = format!("{longest}x");
+        assert!(error(Some(&too_long), None).contains("at most 100"));
+        assert!(error(Some("a\nb"), None).contains("control"));
+        let long = "x".repeat(MAX_DESCRIPTION_CHARS + 1);
+        assert!(error(Some("a"), Some(&long)).contains("at most 1000"));
+        assert!(error(Some("a"), None).contains("valid JSON"));
+    }
+}

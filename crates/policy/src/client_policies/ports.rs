@@ -1,0 +1,97 @@
+//! Store of client policies.
+
+use async_trait::async_trait;
+use pia_kernel::{ClientPolicyId, GroupId, SideEffects, Timestamp, Unavailable};
+
+use super::{AssignedPolicy, ClientPolicy, ClientPolicyDraft, ClientPolicyEntry};
+
+/// Outcome of storing a client policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolicyStored {
+    /// It is stored.
+    Done,
+    /// There is no such policy.
+    Unknown,
+    /// Another policy has this name, in any case.
+    NameTaken,
+}
+
+/// Outcome of deleting a client policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PolicyDeleted {
+    /// It is deleted.
+    Done,
+    /// There is no such policy.
+    Unknown,
+    /// It is assigned to these groups, by name.
+    InUse(Vec<String>),
+}
+
+/// Outcome of assigning a client policy to a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolicyAssigned {
+    /// The group has it.
+    Done,
+    /// There is no such group.
+    UnknownGroup,
+    /// There is no such policy.
+    UnknownPolicy,
+}
+
+/// Store of client policies.
+///
+/// Every accepted write gives the catalogue its next version, so that members
+/// get it with their next pull. However many write at once, no two policies
+/// have names that differ in case alone, and no group has a deleted policy.
+/// Times of changes only grow.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ClientPolicyStore: Send + Sync {
+    /// Loads all policies, by name without regard to case.
+    async fn all(&self) -> Result<Vec<ClientPolicyEntry>, Unavailable>;
+
+    /// Loads a policy.
+    async fn find(&self, policy: ClientPolicyId) -> Result<Option<ClientPolicy>, Unavailable>;
+
+    /// Loads the groups that have a policy, by name; nothing if there is no
+    /// such policy.
+    async fn groups_of(
+        &self,
+        policy: ClientPolicyId,
+    ) -> Result<Option<Vec<(GroupId, String)>>, Unavailable>;
+
+    /// Stores a new policy.
+    async fn create(
+        &self,
+        policy: ClientPolicy,
+        effects: SideEffects,
+    ) -> Result<PolicyStored, Unavailable>;
+
+    /// Replaces what a policy consists of.
+    async fn replace(
+        &self,
+        policy: ClientPolicyId,
+        draft: ClientPolicyDraft,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<PolicyStored, Unavailable>;
+
+    /// Deletes a policy that no group has.
+    async fn delete(
+        &self,
+        policy: ClientPolicyId,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<PolicyDeleted, Unavailable>;
+
+    /// Loads the policy of a group; nothing if there is no such group.
+    async fn of_group(&self, group: GroupId) -> Result<Option<AssignedPolicy>, Unavailable>;
+
+    /// Assigns a policy to a group, or takes the group's policy away.
+    async fn assign(
+        &self,
+        group: GroupId,
+        policy: Option<ClientPolicyId>,
+        effects: SideEffects,
+    ) -> Result<PolicyAssigned, Unavailable>;
+}

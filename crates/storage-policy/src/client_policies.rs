@@ -1,0 +1,280 @@
+//! Client policies in SQL.
+
+use async_trait::async_trait;
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel::result::DatabaseErrorKind;
+use diesel::result::Error::DatabaseError;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{ClientPolicyId, GroupId, SideEffects, Timestamp, Unavailable};
+use pia_policy::{
+    AssignedPolicy, ClientPolicy, ClientPolicyDraft, ClientPolicyEntry, ClientPolicyStore,
+    PolicyAssigned, PolicyDeleted, PolicyDocument, PolicyStored,
+};
+use pia_storage::schema::{catalogue, client_policies, user_groups};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+/// Client policies in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlClientPolicies {
+    db: Database,
+}
+
+/// Locks the catalogue's row until the commit, so that assignments and
+/// deletions follow one another.
+macro_rules! lock_catalogue {
+    ($conn:expr) => {
+        diesel::update(catalogue::table)
+            .set(catalogue::version.eq(catalogue::version))
+            .execute($conn)
+            .await?
+    };
+}
+
+/// Gives the catalogue its next version.
+macro_rules! bump_catalogue {
+    ($conn:expr) => {
+        diesel::update(catalogue::table)
+            .set(catalogue::version.eq(catalogue::version + 1))
+            .execute($conn)
+            .await?
+    };
+}
+
+#[derive(Queryable, Selectable, Insertable)]
+#[diesel(table_name = client_policies, treat_none_as_default_value = false)]
+struct PolicyRow {
+    id: DbUid,
+    name: String,
+    name_folded: Option<String>,
+    description: Option<String>,
+    document: String,
+    updated_at: DbInstant,
+}
+
+#[derive(AsChangeset)]
+#[diesel(table_name = client_policies, treat_none_as_null = true)]
+struct DraftRow {
+    name: String,
+    name_folded: Option<String>,
+    description: Option<String>,
+    document: String,
+    updated_at: DbInstant,
+}
+
+impl SqlClientPolicies {
+    /// Creates a store in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn write(
+        &self,
+        policy: ClientPolicyId,
+        row: DraftRow,
+        effects: &SideEffects,
+    ) -> Result<PolicyStored, DbError> {
+        in_tx!(self.db, async |conn| -> Result<PolicyStored, DbError> {
+            let live = client_policies::table.find(DbUid(policy.0));
+            let live = live.filter(client_policies::deleted_at.is_null());
+            if diesel::update(live).set(&row).execute(conn).await? == 0 {
+                return Ok(PolicyStored::Unknown);
+            }
+            bump_catalogue!(conn);
+            conn.write_effects(&self.db, effects).await?;
+            Ok(PolicyStored::Done)
+        })
+    }
+
+    async fn insert(&self, row: &PolicyRow, effects: &SideEffects) -> Result<(), DbError> {
+        in_tx!(self.db, async |conn| -> Result<(), DbError> {
+            bump_catalogue!(conn);
+            diesel::insert_into(client_policies::table).values(row).execute(conn).await?;
+            conn.write_effects(&self.db, effects).await
+        })
+    }
+}
+
+#[async_trait]
+impl ClientPolicyStore for SqlClientPolicies {
+    async fn all(&self) -> Result<Vec<ClientPolicyEntry>, Unavailable> {
+        let policies = client_policies::table
+            .filter(client_policies::deleted_at.is_null())
+            .order((client_policies::name_folded, client_policies::id));
+        let counts = user_groups::table
+            .filter(user_groups::client_policy_id.is_not_null())
+            .group_by(user_groups::client_policy_id)
+            .select((user_groups::client_policy_id, count_star()));
+        let (rows, counts): (Vec<PolicyRow>, Vec<(Option<DbUid>, i64)>) =
+            on_conn!(self.db.reader(), |conn| {
+                let rows = policies.select(PolicyRow::as_select()).load(conn).await?;
+                (rows, counts.load(conn).await?)
+            })?;
+        let entry = |row: PolicyRow| {
+            let count = counts.iter().find(|(id, _)| *id == Some(row.id)).map_or(0, |it| it.1);
+            ClientPolicyEntry {
+                id: ClientPolicyId(row.id.0),
+                name: row.name,
+                description: row.description,
+                document_bytes: row.document.len(),
+                updated_at: row.updated_at.0,
+                group_count: count.unsigned_abs(),
+            }
+        };
+        Ok(rows.into_iter().map(entry).collect())
+    }
+
+    async fn find(&self, policy: ClientPolicyId) -> Result<Option<ClientPolicy>, Unavailable> {
+        let live = client_policies::table
+            .find(DbUid(policy.0))
+            .filter(client_policies::deleted_at.is_null());
+        let row: Option<PolicyRow> = on_conn!(self.db.reader(), |conn| {
+            live.select(PolicyRow::as_select()).first(conn).await.optional()?
+        })?;
+        Ok(row.map(Into::into))
+    }
+
+    async fn groups_of(
+        &self,
+        policy: ClientPolicyId,
+    ) -> Result<Option<Vec<(GroupId, String)>>, Unavailable> {
+        if self.find(policy).await?.is_none() {
+            return Ok(None);
+        }
+        let groups = user_groups::table
+            .filter(user_groups::client_policy_id.eq(DbUid(policy.0)))
+            .order(user_groups::name_folded)
+            .select((user_groups::id, user_groups::name));
+        let rows: Vec<(DbUid, String)> =
+            on_conn!(self.db.reader(), |conn| groups.load(conn).await?)?;
+        Ok(Some(rows.into_iter().map(|(id, name)| (GroupId(id.0), name)).collect()))
+    }
+
+    async fn create(
+        &self,
+        policy: ClientPolicy,
+        effects: SideEffects,
+    ) -> Result<PolicyStored, Unavailable> {
+        match self.insert(&policy.into(), &effects).await {
+            Err(err) if is_name_taken(&err) => Ok(PolicyStored::NameTaken),
+            stored => Ok(stored.map(|()| PolicyStored::Done)?),
+        }
+    }
+
+    async fn replace(
+        &self,
+        policy: ClientPolicyId,
+        draft: ClientPolicyDraft,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<PolicyStored, Unavailable> {
+        match self.write(policy, DraftRow::new(draft, at), &effects).await {
+            Err(err) if is_name_taken(&err) => Ok(PolicyStored::NameTaken),
+            stored => Ok(stored?),
+        }
+    }
+
+    async fn delete(
+        &self,
+        policy: ClientPolicyId,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<PolicyDeleted, Unavailable> {
+        let live = client_policies::table
+            .find(DbUid(policy.0))
+            .filter(client_policies::deleted_at.is_null());
+        let groups = user_groups::table
+            .filter(user_groups::client_policy_id.eq(DbUid(policy.0)))
+            .order(user_groups::name_folded)
+            .select(user_groups::name);
+        Ok(in_tx!(self.db, async |conn| -> Result<PolicyDeleted, DbError> {
+            lock_catalogue!(conn);
+            let groups: Vec<String> = groups.load(conn).await?;
+            if !groups.is_empty() {
+                return Ok(PolicyDeleted::InUse(groups));
+            }
+            let delete = diesel::update(live).set(client_policies::deleted_at.eq(DbInstant(at)));
+            if delete.execute(conn).await? == 0 {
+                return Ok(PolicyDeleted::Unknown);
+            }
+            bump_catalogue!(conn);
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(PolicyDeleted::Done)
+        })?)
+    }
+
+    async fn of_group(&self, group: GroupId) -> Result<Option<AssignedPolicy>, Unavailable> {
+        let assigned = client_policies::id
+            .nullable()
+            .eq(user_groups::client_policy_id)
+            .and(client_policies::deleted_at.is_null());
+        let row =
+            user_groups::table.find(DbUid(group.0)).left_join(client_policies::table.on(assigned));
+        let found: Option<Option<PolicyRow>> = on_conn!(self.db.reader(), |conn| {
+            row.select(Option::<PolicyRow>::as_select()).first(conn).await.optional()?
+        })?;
+        Ok(found.map(|it| it.map(Into::into)))
+    }
+
+    async fn assign(
+        &self,
+        group: GroupId,
+        policy: Option<ClientPolicyId>,
+        effects: SideEffects,
+    ) -> Result<PolicyAssigned, Unavailable> {
+        let id = policy.map(|it| DbUid(it.0));
+        let group = user_groups::table.find(DbUid(group.0));
+        Ok(in_tx!(self.db, async |conn| -> Result<PolicyAssigned, DbError> {
+            lock_catalogue!(conn);
+            if let Some(id) = id {
+                let live = client_policies::table
+                    .find(id)
+                    .filter(client_policies::deleted_at.is_null())
+                    .select(client_policies::id);
+                if live.first::<DbUid>(conn).await.optional()?.is_none() {
+                    return Ok(PolicyAssigned::UnknownPolicy);
+                }
+            }
+            let assign = diesel::update(group).set(user_groups::client_policy_id.eq(id));
+            if assign.execute(conn).await? == 0 {
+                return Ok(PolicyAssigned::UnknownGroup);
+            }
+            bump_catalogue!(conn);
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(PolicyAssigned::Done)
+        })?)
+    }
+}
+
+fn is_name_taken(err: &DbError) -> bool {
+    matches!(err, DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _)))
+}
+
+impl DraftRow {
+    fn new(draft: ClientPolicyDraft, at: Timestamp) -> Self {
+        Self {
+            name_folded: Some(draft.folded_name()),
+            name: draft.name,
+            description: draft.description,
+            document: draft.document.into_string(),
+            updated_at: DbInstant(at),
+        }
+    }
+}
+
+impl From<ClientPolicy> for PolicyRow {
+    fn from(policy: ClientPolicy) -> Self {
+        let row = DraftRow::new(policy.draft, policy.updated_at);
+        let DraftRow { name, name_folded, description, document, updated_at } = row;
+        let id = DbUid(policy.id.0);
+        Self { id, name, name_folded, description, document, updated_at }
+    }
+}
+
+impl From<PolicyRow> for ClientPolicy {
+    fn from(row: PolicyRow) -> Self {
+        let document = PolicyDocument::from_stored(row.document);
+        let draft = ClientPolicyDraft { name: row.name, description: row.description, document };
+        Self { id: ClientPolicyId(row.id.0), draft, updated_at: row.updated_at.0 }
+    }
+}

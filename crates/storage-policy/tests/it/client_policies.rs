@@ -1,0 +1,156 @@
+//! Contract tests of client policies.
+
+use futures_util::future::join_all;
+use pia_kernel::{ClientPolicyId, GroupId, Timestamp};
+use pia_policy::{
+    ClientPolicy, ClientPolicyDraft, ClientPolicyStore, PolicyAssigned, PolicyDeleted, PolicyStored,
+};
+use pia_storage::Database;
+use pia_storage_policy::SqlClientPolicies;
+
+use crate::people::{DEFAULT, catalogue_version, group, noted, noting};
+
+pia_testkit::contract! {
+    a_policy_is_stored_listed_and_replaced,
+    names_are_unique_among_those_that_are_not_deleted,
+    a_policy_is_assigned_and_not_deleted_while_it_is,
+    every_accepted_write_gives_the_catalogue_another_version,
+    of_many_that_take_one_name_at_once_one_does,
+    of_a_deletion_and_an_assignment_at_once_one_wins,
+}
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+const DOCUMENT: &str = "{\"enforce\" : {\"theme\":\"\\u0064ark\"}}";
+
+fn draft(name: &str) -> ClientPolicyDraft {
+    ClientPolicyDraft::parse(Some(name), Some("For all"), Some(DOCUMENT)).unwrap()
+}
+
+async fn created(policies: &SqlClientPolicies, name: &str) -> ClientPolicyId {
+    let id = ClientPolicyId::generate();
+    let policy = ClientPolicy { id, draft: draft(name), updated_at: NOW };
+    assert_eq!(policies.create(policy, noting("create")).await.unwrap(), PolicyStored::Done);
+    id
+}
+
+async fn a_policy_is_stored_listed_and_replaced(db: Database) {
+    let policies = SqlClientPolicies::new(db.clone());
+    let (b, a) = (created(&policies, "b").await, created(&policies, "A").await);
+
+    let found = policies.find(b).await.unwrap().unwrap();
+    assert_eq!(found, ClientPolicy { id: b, draft: draft("b"), updated_at: NOW });
+    let listed = policies.all().await.unwrap();
+    assert_eq!(listed.iter().map(|it| it.id).collect::<Vec<_>>(), [a, b]);
+    assert_eq!((listed[0].document_bytes, listed[0].group_count), (DOCUMENT.len(), 0));
+
+    let other = ClientPolicyDraft::parse(Some("c"), None, None).unwrap();
+    let later = Timestamp::from_micros(NOW.micros() + 1);
+    let replaced = policies.replace(b, other.clone(), later, noting("replace")).await.unwrap();
+    assert_eq!(replaced, PolicyStored::Done);
+    let found = policies.find(b).await.unwrap().unwrap();
+    assert_eq!(found, ClientPolicy { id: b, draft: other.clone(), updated_at: later });
+    let nowhere = ClientPolicyId::generate();
+    let unknown = policies.replace(nowhere, other, later, noting("replace")).await.unwrap();
+    assert_eq!(unknown, PolicyStored::Unknown);
+    assert_eq!((noted(&db, "create").await, noted(&db, "replace").await), (2, 1));
+}
+
+async fn names_are_unique_among_those_that_are_not_deleted(db: Database) {
+    let policies = SqlClientPolicies::new(db.clone());
+    let (first, second) = (created(&policies, "Sales").await, created(&policies, "Other").await);
+    let again =
+        ClientPolicy { id: ClientPolicyId::generate(), draft: draft("SALES"), updated_at: NOW };
+
+    let taken = policies.create(again.clone(), noting("taken")).await.unwrap();
+    let renamed = policies.replace(second, draft("sales"), NOW, noting("taken")).await.unwrap();
+    assert_eq!((taken, renamed), (PolicyStored::NameTaken, PolicyStored::NameTaken));
+    let same = policies.replace(first, draft("SALES"), NOW, noting("same")).await.unwrap();
+    assert_eq!(same, PolicyStored::Done);
+
+    let deleted = policies.delete(first, NOW, noting("delete")).await.unwrap();
+    assert_eq!(deleted, PolicyDeleted::Done);
+    assert_eq!(policies.create(again, noting("create")).await.unwrap(), PolicyStored::Done);
+    assert!(policies.find(first).await.unwrap().is_none());
+    let twice = policies.delete(first, NOW, noting("delete")).await.unwrap();
+    assert_eq!((twice, noted(&db, "delete").await), (PolicyDeleted::Unknown, 1));
+    assert_eq!(noted(&db, "taken").await, 0);
+}
+
+async fn a_policy_is_assigned_and_not_deleted_while_it_is(db: Database) {
+    let (policies, sales) = (SqlClientPolicies::new(db.clone()), group(&db, "Sales").await);
+    let id = created(&policies, "One").await;
+    assert_eq!(policies.of_group(sales).await.unwrap(), Some(None));
+
+    for group in [sales, DEFAULT] {
+        let assigned = policies.assign(group, Some(id), noting("assign")).await.unwrap();
+        assert_eq!(assigned, PolicyAssigned::Done);
+    }
+
+    let policy = ClientPolicy { id, draft: draft("One"), updated_at: NOW };
+    assert_eq!(policies.of_group(sales).await.unwrap(), Some(Some(policy)));
+    let groups = policies.groups_of(id).await.unwrap().unwrap();
+    let names: Vec<String> = groups.into_iter().map(|it| it.1).collect();
+    let in_use = policies.delete(id, NOW, noting("delete")).await.unwrap();
+    assert_eq!((names.len(), in_use), (2, PolicyDeleted::InUse(names)));
+    assert_eq!(policies.all().await.unwrap()[0].group_count, 2);
+
+    for group in [sales, DEFAULT] {
+        policies.assign(group, None, noting("assign")).await.unwrap();
+    }
+    let deleted = policies.delete(id, NOW, noting("delete")).await.unwrap();
+    assert_eq!(deleted, PolicyDeleted::Done);
+    let gone = policies.assign(sales, Some(id), noting("assign")).await.unwrap();
+    assert_eq!(gone, PolicyAssigned::UnknownPolicy);
+    let nowhere = policies.assign(GroupId::generate(), None, noting("assign")).await.unwrap();
+    assert_eq!(nowhere, PolicyAssigned::UnknownGroup);
+    assert_eq!(policies.of_group(GroupId::generate()).await.unwrap(), None);
+    assert_eq!(policies.groups_of(id).await.unwrap(), None);
+}
+
+async fn every_accepted_write_gives_the_catalogue_another_version(db: Database) {
+    let policies = SqlClientPolicies::new(db.clone());
+    let mut versions = vec![catalogue_version(&db).await];
+    let id = created(&policies, "One").await;
+    versions.push(catalogue_version(&db).await);
+    policies.replace(id, draft("Two"), NOW, noting("x")).await.unwrap();
+    versions.push(catalogue_version(&db).await);
+    policies.assign(DEFAULT, Some(id), noting("x")).await.unwrap();
+    versions.push(catalogue_version(&db).await);
+    policies.assign(DEFAULT, None, noting("x")).await.unwrap();
+    versions.push(catalogue_version(&db).await);
+    policies.delete(id, NOW, noting("x")).await.unwrap();
+    versions.push(catalogue_version(&db).await);
+
+    assert!(versions.windows(2).all(|it| it[0] < it[1]), "{versions:?}");
+}
+
+async fn of_many_that_take_one_name_at_once_one_does(db: Database) {
+    let policies = SqlClientPolicies::new(db.clone());
+    let policy =
+        || ClientPolicy { id: ClientPolicyId::generate(), draft: draft("One"), updated_at: NOW };
+
+    let all = join_all((0..16).map(|_| policies.create(policy(), noting("create")))).await;
+
+    let stored = all.into_iter().filter(|it| *it.as_ref().unwrap() == PolicyStored::Done);
+    assert_eq!((stored.count(), noted(&db, "create").await), (1, 1));
+}
+
+async fn of_a_deletion_and_an_assignment_at_once_one_wins(db: Database) {
+    let policies = SqlClientPolicies::new(db.clone());
+    for round in 0..12 {
+        let id = created(&policies, &format!("policy {round}")).await;
+
+        let (deleted, assigned) = futures_util::join!(
+            policies.delete(id, NOW, noting("delete")),
+            policies.assign(DEFAULT, Some(id), noting("assign")),
+        );
+
+        match (deleted.unwrap(), assigned.unwrap()) {
+            (PolicyDeleted::Done, PolicyAssigned::UnknownPolicy) => {}
+            (PolicyDeleted::InUse(_), PolicyAssigned::Done) => {
+                policies.assign(DEFAULT, None, noting("x")).await.unwrap();
+            }
+            both => panic!("{both:?}"),
+        }
+    }
+}
