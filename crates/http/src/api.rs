@@ -6,6 +6,7 @@ use pia_assistant::Credits;
 use pia_e2ee::E2ee;
 use pia_identity::{CallerState, Identity, ReauthProof};
 use pia_kernel::{LiveSetting, Reauthentication, Secret, SessionId, UserId};
+use pia_policy::ClientPolicies;
 use pia_sync::Chats;
 use pia_web::{ApiError, ConcurrencyLimiter, Runner};
 
@@ -24,6 +25,8 @@ pub struct Api {
     pub chats: Chats,
     /// Keys of encrypted accounts, and the devices that hold them.
     pub e2ee: E2ee,
+    /// Settings that administrators publish to clients.
+    pub client_policies: ClientPolicies,
     /// Credits left to a caller.
     pub credits: Credits,
     /// Dependencies that `/ready` checks.

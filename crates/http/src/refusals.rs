@@ -3,4 +3,5 @@
 mod assistant;
 mod chats;
 mod e2ee;
+mod policy;
 mod sync;

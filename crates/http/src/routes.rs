@@ -7,6 +7,7 @@ mod api_keys;
 mod app_passwords;
 mod auth;
 mod chats;
+mod client_policies;
 mod e2ee;
 mod e2ee_recovery;
 mod mfa;
@@ -40,6 +41,7 @@ pub fn routes() -> Vec<Route> {
         e2ee::routes(),
         e2ee_recovery::routes(),
         admin::routes(),
+        client_policies::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

@@ -23,7 +23,8 @@ fn bodies(document: &Value) -> Vec<(String, Value)> {
             let answers = operation["responses"].as_object().unwrap().values();
             for body in answers.chain([&operation["requestBody"]]) {
                 let json = &body["content"]["application/json"];
-                let schema = &json["schema"]["$ref"];
+                let (one, each) = (&json["schema"]["$ref"], &json["schema"]["items"]["$ref"]);
+                let schema = if one.is_null() { each } else { one };
                 let is_error = ["Error", "OpenAiError"]
                     .iter()
                     .any(|it| schema == format!("#/components/schemas/{it}").as_str());

@@ -217,9 +217,9 @@ fn responses(
         ResponseDoc::Json(it)
         | ResponseDoc::JsonOrPage(it)
         | ResponseDoc::Page(it)
-        | ResponseDoc::Part(it, _) => {
-            ("200", json!({ "application/json": media(&it(schemas), example) }))
-        }
+        | ResponseDoc::Part(it, _) => ("200", json_content(&media(&it(schemas), example))),
+        ResponseDoc::Created(it) => ("201", json_content(&media(&it(schemas), example))),
+        ResponseDoc::List(it) => ("200", json_content(&array(&it(schemas), example))),
         ResponseDoc::Stored(it) => {
             let content = json!({ "application/json": media(&it(schemas), example) });
             for (status, when) in [("201", "It is new."), ("409", "What is there is newer: this.")]
@@ -310,6 +310,19 @@ fn error_media(route: &Route, status: u16, credits: &CreditDocs) -> Value {
 fn retry_after() -> Value {
     let told = "In how many seconds to come again.";
     json!({ "description": told, "schema": { "type": "integer", "minimum": 1 } })
+}
+
+fn json_content(media: &Value) -> Value {
+    json!({ "application/json": media })
+}
+
+/// Returns the media type object of an array of a schema.
+fn array(name: &str, example: Option<&Value>) -> Value {
+    let mut media = media(name, example);
+    if let Some(schema) = media.get_mut("schema") {
+        *schema = json!({ "type": "array", "items": schema.take() });
+    }
+    media
 }
 
 /// A body in JSON: its schema, and what it looks like.

@@ -146,6 +146,10 @@ pub struct Docs {
 pub enum ResponseDoc {
     /// JSON with status 200.
     Json(WireType),
+    /// JSON with status 201.
+    Created(WireType),
+    /// JSON with status 200: an array.
+    List(WireType),
     /// JSON with status 200: a part of a list, which `limit` and `cursor` in
     /// the query choose.
     Page(WireType),

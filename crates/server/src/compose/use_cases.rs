@@ -5,6 +5,8 @@ use std::sync::Arc;
 use pia_e2ee::E2ee;
 use pia_http::SyncApi;
 use pia_identity::{Administration, Identity};
+use pia_policy::ClientPolicies;
+use pia_storage_policy::SqlClientPolicies;
 use pia_sync::Chats;
 
 use super::administration::{AdministrationParts, administration};
@@ -22,6 +24,7 @@ pub(super) struct UseCases {
     pub(super) sync: SyncApi,
     pub(super) chats: Chats,
     pub(super) e2ee: E2ee,
+    pub(super) client_policies: ClientPolicies,
 }
 
 impl UseCases {
@@ -43,6 +46,10 @@ impl UseCases {
             sync: sync::compose(base, e2ee.devices.clone()),
             chats: chats::compose(base),
             e2ee,
+            client_policies: ClientPolicies::new(
+                Arc::new(SqlClientPolicies::new(base.db.clone())),
+                base.clock(),
+            ),
         })
     }
 }

@@ -3,6 +3,7 @@
 use pia_server_testkit::authenticator::{Authenticator, ORIGIN};
 use pia_server_testkit::chats::stored;
 use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::console::Console;
 use pia_server_testkit::credentials::{
     api_key_id, app_password_id, current_session, enrol, sessions,
 };
@@ -10,16 +11,24 @@ use pia_server_testkit::harness::Setting;
 use pia_server_testkit::machine::{Machine, text};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
-use pia_web::Route;
+use pia_web::{Access, Route};
 use serde_json::json;
 use uuid::Uuid;
 
 on_both_databases!(a_foreign_id_is_answered_as_an_unknown_one);
 
 /// Routes with an id in their path, whoever adds one. Models are nobody's.
-fn routes_with_an_id() -> Vec<Route> {
+fn all_routes_with_an_id() -> Vec<Route> {
     let all = pia_http::routes().into_iter().chain(pia_console::routes());
     all.filter(|it| it.path.contains('{') && !it.path.ends_with("{model}")).collect()
+}
+
+/// Those whose id is that of a row of the caller's; what administrators manage
+/// belongs to no one.
+fn routes_with_an_id() -> Vec<Route> {
+    let mut routes = all_routes_with_an_id();
+    routes.retain(|it| !matches!(it.access, Access::Console(_)));
+    routes
 }
 
 /// Something of the owner's that the route's id could name. Whoever adds such
@@ -114,4 +123,26 @@ async fn without_a_token_every_id_is_refused_alike() {
             assert_eq!(answer.refusal(), (401, "unauthorized"), "{} {id}", route.path);
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_administrators_malformed_or_unknown_id_is_not_found() {
+    let setting = Setting::on(TestDatabase::sqlite()).with("Admin:RequireSecondFactor", false);
+    let app = setting.start().await;
+    app.sign_up("ada@example.org").await;
+    let console = Console::open(&app, "ada@example.org").await;
+    let mut routes = all_routes_with_an_id();
+    routes.retain(|it| matches!(it.access, Access::Console(_)));
+
+    for route in &routes {
+        for id in [&*Uuid::now_v7().to_string(), "5", "%00", "null", &"x".repeat(5000)] {
+            let path = route.path.replace("{id}", id);
+            let token = [("x-csrf-token", console.csrf_token.as_str())];
+            let body = json!({ "name": "a name" });
+            let body = if route.body_limit > 1024 { body } else { json!(null) };
+            let answer = console.send(route.method.as_str(), &path, &token, &body).await;
+            assert_eq!(answer.refusal(), (404, "not_found"), "{} {path}", route.method);
+        }
+    }
+    assert!(routes.len() >= 6, "{}", routes.len());
 }

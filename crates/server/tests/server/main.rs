@@ -8,6 +8,7 @@ mod hanging;
 mod admin;
 mod admin_groups;
 mod bodies;
+mod client_policies;
 mod foreign_rows;
 mod foundations;
 mod licence;

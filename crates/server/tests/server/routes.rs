@@ -130,6 +130,14 @@ const MEANT: &str = "
     POST /admin/logout             console   ended      global
     GET  /api/admin/session        console   ended      global
     GET  /api/admin/openapi.json   console   ended      global
+    GET  /api/admin/client-policies              admins  ended     global
+    GET  /api/admin/client-policies/{id}         admins  ended     global
+    GET  /api/admin/client-policies/{id}/groups  admins  ended     global
+    POST /api/admin/client-policies              admins  licensed  global  GroupManagement
+    PUT  /api/admin/client-policies/{id}         admins  licensed  global  GroupManagement
+    DELETE /api/admin/client-policies/{id}       admins  licensed  global  GroupManagement
+    GET  /api/admin/groups/{id}/client-policy    admins  ended     global
+    PUT  /api/admin/groups/{id}/client-policy    admins  licensed  global  GroupManagement
     GET  /.well-known/change-password  anyone  ended    global
     GET  /.well-known/passkey-endpoints  anyone  ended  global
 ";
@@ -201,7 +209,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 74);
+    assert_eq!(closed.len(), 82);
 }
 
 #[tokio::test(flavor = "multi_thread")]

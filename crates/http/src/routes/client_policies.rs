@@ -1,0 +1,144 @@
+//! Administration of client policies.
+
+use actix_web::http::Method;
+use pia_identity::Role;
+use pia_policy::Feature;
+use pia_web::{
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route, WireType, wire,
+};
+
+use super::KIB;
+use crate::admin::client_policies as policies;
+use crate::auth;
+
+const ADMINS: &[Role] = &[Role::Admin];
+/// Room for a document of 64 KiB in which every character is escaped.
+const POLICY_BODY: usize = 512 * KIB;
+const UNKNOWN: (u16, &str) = (404, "There is no such client policy: `not_found`.");
+const UNKNOWN_GROUP: (u16, &str) = (404, "There is no such group: `not_found`.");
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![list(), show(), groups(), create(), replace(), delete(), of_group(), assign()]
+}
+
+/// A row that only reads.
+fn read(
+    path: &'static str,
+    docs: Docs,
+    handler: fn(actix_web::Route) -> actix_web::Route,
+) -> Route {
+    Route {
+        method: Method::GET,
+        path,
+        access: Access::Console(ADMINS),
+        licensing: Licensing::MayHaveEnded,
+        credentials: AcceptedCredentials::ConsoleCookie,
+        accounts: AccountScope::Complete,
+        feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Admin,
+        charge: RateLimit::AtGate(Budget::Global),
+        body_limit: 0,
+        handler,
+        docs,
+    }
+}
+
+/// A row that writes.
+fn write(
+    method: Method,
+    path: &'static str,
+    docs: Docs,
+    body_limit: usize,
+    handler: fn(actix_web::Route) -> actix_web::Route,
+) -> Route {
+    Route {
+        method,
+        licensing: Licensing::InForce,
+        feature: Some(Feature::GroupManagement),
+        body_limit,
+        ..read(path, docs, handler)
+    }
+}
+
+fn docs(
+    summary: &'static str,
+    request: Option<WireType>,
+    answer: ResponseDoc,
+    refusals: &'static [(u16, &'static str)],
+) -> Docs {
+    Docs { tag: "admin", summary, request, answer, refusals }
+}
+
+fn list() -> Route {
+    let answer = ResponseDoc::List(wire::<policies::ClientPolicySummary>);
+    let docs = docs("Lists the client policies, by name.", None, answer, &[]);
+    read("/api/admin/client-policies", docs, |route| route.to(policies::list))
+}
+
+fn show() -> Route {
+    let answer = ResponseDoc::Json(wire::<policies::ClientPolicyResponse>);
+    let docs = docs("Returns a client policy.", None, answer, &[UNKNOWN]);
+    read("/api/admin/client-policies/{id}", docs, |route| route.to(policies::show))
+}
+
+fn groups() -> Route {
+    let answer = ResponseDoc::List(wire::<policies::PolicyGroup>);
+    let docs = docs("Lists the groups that have a client policy.", None, answer, &[UNKNOWN]);
+    read("/api/admin/client-policies/{id}/groups", docs, |route| route.to(policies::groups))
+}
+
+fn create() -> Route {
+    let docs = docs(
+        "Creates a client policy.",
+        Some(wire::<policies::ClientPolicyRequest>),
+        ResponseDoc::Created(wire::<policies::ClientPolicyCreated>),
+        &[(409, "Another client policy has this name: `name_taken`.")],
+    );
+    write(Method::POST, "/api/admin/client-policies", docs, POLICY_BODY, |route| {
+        route.to(policies::create)
+    })
+}
+
+fn replace() -> Route {
+    let docs = docs(
+        "Replaces name, description and document of a client policy.",
+        Some(wire::<policies::ClientPolicyRequest>),
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[UNKNOWN, (409, "Another client policy has this name: `name_taken`.")],
+    );
+    write(Method::PUT, "/api/admin/client-policies/{id}", docs, POLICY_BODY, |route| {
+        route.to(policies::replace)
+    })
+}
+
+fn delete() -> Route {
+    let docs = docs(
+        "Deletes a client policy that no group has.",
+        None,
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[UNKNOWN, (409, "Groups have it: `client_policy_in_use`, with their names in `groups`.")],
+    );
+    write(Method::DELETE, "/api/admin/client-policies/{id}", docs, KIB, |route| {
+        route.to(policies::delete)
+    })
+}
+
+fn of_group() -> Route {
+    let answer = ResponseDoc::Json(wire::<policies::GroupClientPolicy>);
+    let docs = docs("Returns the client policy of a group.", None, answer, &[UNKNOWN_GROUP]);
+    read("/api/admin/groups/{id}/client-policy", docs, |route| route.to(policies::of_group))
+}
+
+fn assign() -> Route {
+    let docs = docs(
+        "Assigns a client policy to a group, or takes the group's policy away.",
+        Some(wire::<policies::AssignPolicyRequest>),
+        ResponseDoc::Json(wire::<policies::GroupClientPolicy>),
+        &[(400, "There is no such client policy: `client_policy_not_found`."), UNKNOWN_GROUP],
+    );
+    write(Method::PUT, "/api/admin/groups/{id}/client-policy", docs, 4 * KIB, |route| {
+        route.to(policies::assign)
+    })
+}

@@ -1,0 +1,192 @@
+//! Client policies: from an administrator's browser to a member's pull.
+
+use futures_util::future::join_all;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_policy::{Edition, Terms};
+use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::console::Console;
+use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+const ADA: &str = "ada@example.org";
+const POLICIES: &str = "/api/admin/client-policies";
+const DEFAULT_GROUP: &str = "/api/admin/groups/00000000-0000-7000-8000-000000000001/client-policy";
+const DOCUMENT: &str = "{\"enforce\" : {\"theme\":\"\\u0064ark\", \"n\":1.50}}";
+
+on_both_databases!(
+    a_member_gets_an_assigned_policy_with_the_next_pull,
+    a_policy_is_shown_listed_replaced_and_deleted,
+    refusals_name_their_reason,
+    of_many_writes_of_a_policy_each_is_stored_whole,
+    every_write_is_audited,
+);
+
+/// An administrator's browser, on a server that requires no second factor.
+async fn administrator(setting: Setting) -> (TestApp, Client, Console) {
+    let app = setting.with("Admin:RequireSecondFactor", false).start().await;
+    let client = app.sign_up(ADA).await;
+    let console = Console::open(&app, ADA).await;
+    (app, client, console)
+}
+
+async fn write(console: &Console, method: &str, path: &str, body: Value) -> Answer {
+    let token = [("x-csrf-token", console.csrf_token.as_str())];
+    console.send(method, path, &token, &body).await
+}
+
+async fn created(console: &Console, name: &str) -> String {
+    let body = json!({ "name": name, "document": format!("  {DOCUMENT}\n") });
+    let created = write(console, "POST", POLICIES, body).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    created.body["id"].as_str().expect("an id").to_owned()
+}
+
+async fn pull(client: &Client, more: &str) -> Value {
+    let pulled = client.get(&format!("/api/sync/pull?since=2020-01-01T00:00:00Z{more}")).await;
+    assert_eq!(pulled.status, 200, "{}", pulled.text());
+    pulled.body
+}
+
+async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatabase) {
+    let (_app, client, console) = administrator(Setting::on(database)).await;
+    let before = pull(&client, "").await;
+    assert_eq!(before["clientPolicy"], json!({ "document": "{}" }));
+    let id = created(&console, "Office").await;
+
+    let assigned = write(&console, "PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
+    assert_eq!((assigned.status, &assigned.body["name"]), (200, &json!("Office")));
+    assert_eq!(console.get(DEFAULT_GROUP).await.body, assigned.body);
+
+    let known = format!("&catalogVersion={}", before["catalogVersion"]);
+    let pulled = pull(&client, &known).await;
+    assert_eq!(pulled["clientPolicy"]["document"], DOCUMENT);
+    assert_eq!(pulled["clientPolicy"]["updatedAt"], assigned.body["updatedAt"]);
+    let known = format!("&catalogVersion={}", pulled["catalogVersion"]);
+    assert!(pull(&client, &known).await.get("clientPolicy").is_none());
+
+    let path = format!("{POLICIES}/{id}");
+    let replaced = write(&console, "PUT", &path, json!({ "name": "Office" })).await;
+    assert_eq!(replaced.status, 200, "{}", replaced.text());
+    assert_eq!(pull(&client, &known).await["clientPolicy"]["document"], "{}");
+    let unassigned = write(&console, "PUT", DEFAULT_GROUP, json!({ "policyId": null })).await;
+    assert_eq!((unassigned.status, &unassigned.body), (200, &json!({ "document": "{}" })));
+    assert_eq!(pull(&client, "").await["clientPolicy"], json!({ "document": "{}" }));
+}
+
+async fn a_policy_is_shown_listed_replaced_and_deleted(database: TestDatabase) {
+    let (_app, _, console) = administrator(Setting::on(database)).await;
+    assert_eq!(console.get(POLICIES).await.body, json!([]));
+    let id = created(&console, " Office ").await;
+    let path = format!("{POLICIES}/{id}");
+
+    let shown = console.get(&path).await.body;
+    assert_eq!((&shown["name"], &shown["document"]), (&json!("Office"), &json!(DOCUMENT)));
+    write(&console, "PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
+    let listed = console.get(POLICIES).await.body;
+    let updated_at = shown["updatedAt"].clone();
+    assert_eq!(
+        listed,
+        json!([{ "id": id, "name": "Office", "documentBytes": DOCUMENT.len(),
+            "updatedAt": updated_at, "groupCount": 1 }])
+    );
+    let groups = console.get(&format!("{path}/groups")).await.body;
+    assert_eq!((groups.as_array().map(Vec::len), groups[0]["name"].is_string()), (Some(1), true));
+
+    let in_use = write(&console, "DELETE", &path, Value::Null).await;
+    assert_eq!(in_use.refusal(), (409, "client_policy_in_use"));
+    assert_eq!(in_use.body["groups"], json!([groups[0]["name"]]));
+    write(&console, "PUT", DEFAULT_GROUP, json!({ "policyId": null })).await;
+    assert_eq!(write(&console, "DELETE", &path, Value::Null).await.status, 200);
+    for gone in [
+        console.get(&path).await,
+        console.get(&format!("{path}/groups")).await,
+        write(&console, "PUT", &path, json!({ "name": "x" })).await,
+        write(&console, "DELETE", &path, Value::Null).await,
+    ] {
+        assert_eq!(gone.refusal(), (404, "not_found"));
+    }
+}
+
+async fn refusals_name_their_reason(database: TestDatabase) {
+    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let id = created(&console, "Office").await;
+
+    for (body, field) in [
+        (json!({}), "name"),
+        (json!({ "name": "x".repeat(101) }), "name"),
+        (json!({ "name": "a", "description": "x".repeat(1001) }), "description"),
+        (json!({ "name": "a", "document": "[]" }), "document"),
+        (json!({ "name": "a", "document": r#"{"Defaults":{}}"# }), "document"),
+        (json!({ "name": "a", "document": r#"{"enforce":{"SyncEnabled":true}}"# }), "document"),
+    ] {
+        let refused = write(&console, "POST", POLICIES, body).await;
+        assert_eq!(refused.refusal(), (400, "validation_failed"), "{}", refused.text());
+        assert_eq!(refused.body["errors"][0]["field"], field);
+    }
+    let taken = write(&console, "POST", POLICIES, json!({ "name": "OFFICE" })).await;
+    assert_eq!(taken.refusal(), (409, "name_taken"));
+    for unknown in [json!(Uuid::now_v7()), json!("5"), json!("")] {
+        let refused = write(&console, "PUT", DEFAULT_GROUP, json!({ "policyId": unknown })).await;
+        assert_eq!(refused.refusal(), (400, "client_policy_not_found"), "{unknown}");
+    }
+    let nowhere = format!("/api/admin/groups/{}/client-policy", Uuid::now_v7());
+    assert_eq!(console.get(&nowhere).await.refusal(), (404, "not_found"));
+    let nowhere = write(&console, "PUT", &nowhere, json!({ "policyId": id })).await;
+    assert_eq!(nowhere.refusal(), (404, "not_found"));
+    let numbers = write(&console, "POST", POLICIES, json!({ "name": 5 })).await;
+    assert_eq!(numbers.refusal(), (400, "validation_failed"));
+}
+
+async fn of_many_writes_of_a_policy_each_is_stored_whole(database: TestDatabase) {
+    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let path = format!("{POLICIES}/{}", created(&console, "Office").await);
+
+    let bodies = (0..100).map(|n| {
+        let document = format!("{{\"defaults\":{{\"n\":{n}}}}}");
+        json!({ "name": format!("Office {n}"), "description": n.to_string(), "document": document })
+    });
+    let answers = join_all(bodies.map(|it| write(&console, "PUT", &path, it))).await;
+
+    assert!(answers.iter().all(|it| it.status == 200));
+    let stored = console.get(&path).await.body;
+    let n = stored["description"].as_str().expect("a number");
+    assert_eq!(stored["name"], format!("Office {n}"));
+    assert_eq!(stored["document"], format!("{{\"defaults\":{{\"n\":{n}}}}}"));
+}
+
+async fn every_write_is_audited(database: TestDatabase) {
+    let (app, _, console) = administrator(Setting::on(database)).await;
+    let id = created(&console, "Office").await;
+    let path = format!("{POLICIES}/{id}");
+    write(&console, "PUT", &path, json!({ "name": "Home" })).await;
+    for policy in [json!(id), Value::Null] {
+        write(&console, "PUT", DEFAULT_GROUP, json!({ "policyId": policy })).await;
+    }
+    write(&console, "DELETE", &path, Value::Null).await;
+
+    for (action, object, count) in [
+        ("ClientPolicy.Created", format!("client-policy:{id}"), 1),
+        ("ClientPolicy.Updated", format!("client-policy:{id}"), 1),
+        ("ClientPolicy.Deleted", format!("client-policy:{id}"), 1),
+        ("Group.ClientPolicyUpdated", "group:00000000-0000-7000-8000-000000000001".into(), 2),
+    ] {
+        let entries = format!("audit_entries WHERE action = '{action}' AND object = '{object}'");
+        assert_eq!(app.count(&entries).await, count, "{action}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_feature_policies_are_read_and_not_written() {
+    let terms = Terms::new("A test", Edition::Community, SystemClock.now());
+    let setting = Setting::on(TestDatabase::sqlite()).licensed(Some(terms));
+    let (_app, _, console) = administrator(setting).await;
+
+    assert_eq!(console.get(POLICIES).await.status, 200);
+    assert_eq!(console.get(DEFAULT_GROUP).await.status, 200);
+    let refused = write(&console, "POST", POLICIES, json!({ "name": "x" })).await;
+    assert_eq!(refused.refusal(), (403, "feature_not_licensed"));
+    assert_eq!(refused.body["feature"], "GroupManagement");
+}
