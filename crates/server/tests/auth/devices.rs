@@ -65,8 +65,18 @@ async fn every_session_is_told_with_its_device(database: TestDatabase) {
 
     let (second, first) = (&at_first[0], &at_first[1]);
     assert_eq!([&first["current"], &second["current"]], [true, false]);
-    let bare = ["address", "createdAt", "current", "id", "lastSeenAt", "method", "signInAddress"];
+    let bare = [
+        "address",
+        "console",
+        "createdAt",
+        "current",
+        "id",
+        "lastSeenAt",
+        "method",
+        "signInAddress",
+    ];
     assert_eq!(keys(first), bare);
+    assert_eq!([&first["console"], &second["console"]], [false, false]);
     assert_eq!(
         (&second["address"], &second["userAgent"]),
         (&json!("192.0.2.1"), &json!("anagent"))
