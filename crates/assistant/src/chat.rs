@@ -89,7 +89,7 @@ fn complete(whole: FullAnswer) -> Result<Bytes, AssistantError> {
     if !stream::completion::has_message(&body) {
         tracing::warn!(
             upstream.model = metered_call.target.model,
-            "an upstream model sent an answer without a message"
+            "upstream response has no message"
         );
         // Who has told no usage, and said nothing, is owed nothing.
         let told = metered_call.meter.reported.is_some();

@@ -162,7 +162,7 @@ fn complete(body: Bytes, mut metered_call: MeteredCall) -> Result<Bytes, Assista
     if vectors.is_none_or(|it| it.data.is_empty()) {
         tracing::warn!(
             upstream.model = metered_call.target.model,
-            "an upstream model sent an answer without vectors"
+            "upstream response has no embeddings"
         );
         let told = metered_call.meter.reported.is_some();
         metered_call.fail(if told { Billable::Something } else { Billable::Nothing });

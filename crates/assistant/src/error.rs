@@ -108,7 +108,7 @@ pub enum AssistantError {
 impl From<Unavailable> for AssistantError {
     fn from(err: Unavailable) -> Self {
         let error = &err as &dyn std::error::Error;
-        tracing::error!(error, "a call of a model was not admitted");
+        tracing::error!(error, "failed to admit a model call");
         Self::Unavailable
     }
 }

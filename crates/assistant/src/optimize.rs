@@ -90,7 +90,7 @@ impl Optimize {
         let Some(text) = answer else {
             tracing::warn!(
                 upstream.model = metered_call.target.model,
-                "an upstream model gave no text, or not all of it"
+                "upstream model returned no text, or truncated text"
             );
             return Err(metered_call.fail_incomplete(cut_off));
         };

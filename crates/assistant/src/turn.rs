@@ -86,7 +86,7 @@ impl Turn {
         let rules = gateway.rules.rules_of(caller.group).await?;
         if let Some(persona) = caller.persona {
             let granted = gateway.personas.granted(caller.group, persona).await?;
-            tracing::debug!(granted = granted.is_some(), "a persona was named");
+            tracing::debug!(granted = granted.is_some(), "persona requested");
         }
         let catalogue = gateway.catalogue.get();
         // Optimising is what its routes are for, named or not.

@@ -354,7 +354,7 @@ impl From<CeremonyError> for PasskeyAddError {
         match err {
             CeremonyError::Malformed { field } => Self::Malformed { field },
             CeremonyError::Refused(reason) => {
-                tracing::info!(reason, "an authenticator's answer was refused");
+                tracing::info!(reason, "passkey registration rejected");
                 Self::Refused
             }
             CeremonyError::Unreadable(_) => Unavailable::new("passkeys", err).into(),

@@ -307,7 +307,7 @@ impl SignIn {
         if let Err(err) = self.ports.log.failed(failure, effects).await {
             tracing::warn!(
                 error = &err as &dyn std::error::Error,
-                "a sign-in that failed could not be remembered"
+                "failed to record a failed sign-in"
             );
         }
     }
@@ -323,7 +323,7 @@ impl SignIn {
             tracing::warn!(
                 user.id = %account.user,
                 error = &err as &dyn std::error::Error,
-                "a password could not be hashed anew"
+                "failed to rehash a password"
             );
         }
     }

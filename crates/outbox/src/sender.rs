@@ -129,7 +129,7 @@ impl OutboxSender {
     async fn sent(&self, claim: ClaimToken) -> Result<Delivery, Unavailable> {
         self.ports.outbox.sent(claim).await?;
         self.tally.sent();
-        tracing::info!(mail.id = %claim.mail, mail.tries = claim.tries, "mail was sent");
+        tracing::info!(mail.id = %claim.mail, mail.tries = claim.tries, "email sent");
         Ok(Delivery::Sent)
     }
 
@@ -149,7 +149,7 @@ impl OutboxSender {
             mail.tries = claim.tries,
             mail.due = %next,
             reason = why,
-            "mail could not be sent, and is tried again"
+            "email delivery failed; will retry"
         );
         Ok(Delivery::Postponed)
     }
@@ -161,7 +161,7 @@ impl OutboxSender {
             mail.id = %claim.mail,
             mail.tries = claim.tries,
             reason = why,
-            "mail was given up"
+            "email delivery abandoned"
         );
         Ok(Delivery::GivenUp)
     }

@@ -154,20 +154,20 @@ fn provider_error(err: &RequestTokenError<HttpError, Refusal>) -> ProviderError 
     match err {
         RequestTokenError::ServerResponse(refusal) => {
             let code = refusal.error().to_string();
-            tracing::warn!(provider.error = %code.escape_debug(), "a provider took no code");
+            tracing::warn!(provider.error = %code.escape_debug(), "provider rejected the authorization code");
             ProviderError::Refused(code)
         }
         RequestTokenError::Request(err) => {
             let error = err as &dyn std::error::Error;
-            tracing::warn!(error, "a provider cannot be asked for a token");
+            tracing::warn!(error, "token request failed");
             ProviderError::Unreachable
         }
         RequestTokenError::Parse(err, _) => {
-            tracing::warn!(at = %err.path(), "a provider's token cannot be read");
+            tracing::warn!(at = %err.path(), "token response could not be parsed");
             ProviderError::BadToken
         }
         RequestTokenError::Other(_) => {
-            tracing::warn!("a provider answered for a code with nothing that is known");
+            tracing::warn!("token response is unrecognised");
             ProviderError::Unreachable
         }
     }

@@ -123,17 +123,17 @@ async fn metadata(http: &Http, settings: &ProviderSettings) -> Result<Metadata, 
         tracing::error!(
             provider.authority = authority,
             provider.issuer = %metadata.issuer.escape_debug(),
-            "a provider names another issuer than it is set up with"
+            "provider metadata names another issuer"
         );
         return Err(ProviderError::BadToken);
     }
     if endpoints.iter().any(|it| parse_secure_url(it).is_none()) {
-        tracing::error!(provider.authority = authority, "a provider is not reached over https");
+        tracing::error!(provider.authority = authority, "provider is configured without https");
         return Err(ProviderError::Unreachable);
     }
     if points_inside {
         // It would have the server call what only the server can reach.
-        tracing::error!(provider.authority = authority, "a provider points into our own network");
+        tracing::error!(provider.authority = authority, "provider resolves to a private address");
         return Err(ProviderError::BadToken);
     }
     Ok(metadata)
@@ -162,11 +162,11 @@ async fn fetch_json<T: for<'de> Deserialize<'de>>(
     address: &str,
 ) -> Result<T, ProviderError> {
     let body = http.get(address, None).await.map_err(|err| {
-        tracing::warn!(error = &err as &dyn std::error::Error, "a provider cannot be asked");
+        tracing::warn!(error = &err as &dyn std::error::Error, "provider metadata request failed");
         ProviderError::Unreachable
     })?;
     serde_json::from_slice(&body).map_err(|err| {
-        tracing::warn!(error = %err, "a provider's answer cannot be read");
+        tracing::warn!(error = %err, "provider metadata could not be parsed");
         ProviderError::Unreachable
     })
 }

@@ -80,7 +80,7 @@ impl OpenIdProviders {
         };
         claims.map_err(|doubt| {
             let provider = peer.name.name();
-            tracing::warn!(provider, error = %doubt, "a provider's token is not believed");
+            tracing::warn!(provider, error = %doubt, "ID token verification failed");
             ProviderError::BadToken
         })
     }
@@ -123,7 +123,10 @@ impl ConfiguredProvider {
         if fits {
             return Ok(());
         }
-        tracing::warn!(provider = self.name.name(), "a code is another provider's");
+        tracing::warn!(
+            provider = self.name.name(),
+            "authorization code was issued by another provider"
+        );
         Err(ProviderError::BadToken)
     }
 

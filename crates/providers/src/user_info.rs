@@ -45,7 +45,7 @@ pub(crate) async fn fetch_user_info(
         Ok(body) => parse_user_info(&body, claims.subject()).unwrap_or_default(),
         Err(err) => {
             let error = &err as &dyn std::error::Error;
-            tracing::warn!(error, "a provider does not tell who somebody is");
+            tracing::warn!(error, "userinfo request failed");
             UserInfo { name, ..UserInfo::default() }
         }
     }

@@ -49,7 +49,7 @@ impl SecretBox for SealedSecrets {
                 | UnsealError::Malformed
                 | UnsealError::Forged),
             ) => {
-                tracing::error!(user.id = %user, purpose, error = %err, "a secret cannot be opened");
+                tracing::error!(user.id = %user, purpose, error = %err, "secret could not be decrypted");
                 Ok(None)
             }
         }

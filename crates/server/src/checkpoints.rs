@@ -24,10 +24,7 @@ pub(crate) async fn run(db: Database, stop: CancellationToken) {
         }
         // Run to the end, beside no `select!`: nothing is cut half-way.
         if let Err(err) = db.checkpoint().await {
-            tracing::warn!(
-                error = &err as &dyn std::error::Error,
-                "the log of the database could not be emptied"
-            );
+            tracing::warn!(error = &err as &dyn std::error::Error, "WAL checkpoint failed");
         }
     }
 }

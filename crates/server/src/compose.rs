@@ -117,7 +117,7 @@ impl Background {
     pub async fn finish(self) {
         self.stop.cancel();
         if !self.runner.finish(LAST_WRITES).await {
-            tracing::error!("use cases that did not end in time are cut off");
+            tracing::error!("shutdown timed out; running work is cancelled");
         }
         // What was not written is logged there.
         let _left = self.credit_store.drain(LAST_WRITES).await;

@@ -30,8 +30,8 @@ impl MaintenanceTask {
         let what = self.what;
         match (self.work)().await {
             Ok(0) => {}
-            Ok(gone) => tracing::info!(what, gone, "cleared away"),
-            Err(err) => tracing::warn!(what, error = %err, "could not be cleared away"),
+            Ok(gone) => tracing::info!(what, gone, "expired data deleted"),
+            Err(err) => tracing::warn!(what, error = %err, "failed to delete expired data"),
         }
     }
 }

@@ -14,7 +14,7 @@ impl LogLevel {
     /// Follows the setting.
     pub(crate) fn set(&self, level: &str) {
         if let Err(err) = self.0.reload(filter(level)) {
-            tracing::warn!(error = %err, "the log level stays as it was");
+            tracing::warn!(error = %err, "log level unchanged: the new filter is invalid");
         }
     }
 }

@@ -58,9 +58,9 @@ impl OutboxWorker {
         match self.tasks.spawn(async move { round.once(&stop).await }).await {
             Ok(Ok(())) => {}
             Ok(Err(err)) => {
-                tracing::warn!(error = %err, "the outbox could not be looked through");
+                tracing::warn!(error = %err, "failed to read the outbox");
             }
-            Err(err) => tracing::error!(error = %err, "a round of the postman broke off"),
+            Err(err) => tracing::error!(error = %err, "outbox run aborted"),
         }
     }
 
@@ -91,9 +91,9 @@ impl OutboxWorker {
     async fn sweep(&self) {
         match self.postman.sweep().await {
             Ok(0) => {}
-            Ok(gone) => tracing::info!(mails = gone, "mails that were not sent were forgotten"),
+            Ok(gone) => tracing::info!(mails = gone, "expired emails deleted"),
             Err(err) => {
-                tracing::warn!(error = %err, "mails that were not sent could not be forgotten");
+                tracing::warn!(error = %err, "failed to delete expired emails");
             }
         }
     }

@@ -82,7 +82,7 @@ async fn migrate(sources: &Sources) -> Result<(), Failure> {
     for name in &applied {
         tracing::info!(db.migration = name, "migration applied");
     }
-    tracing::info!(applied = applied.len(), "the database is up to date");
+    tracing::info!(applied = applied.len(), "database schema is up to date");
     Ok(())
 }
 
@@ -107,7 +107,10 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
         ended = &mut serving => return ended.map_err(system("the server")),
         () = asked => {}
     }
-    tracing::info!(requests = metrics.in_flight(), "asked to end; running requests go on");
+    tracing::info!(
+        requests = metrics.in_flight(),
+        "shutdown requested; waiting for running requests"
+    );
     draining.begin();
     drop(handle.stop(true));
     tokio::select! {
@@ -117,7 +120,7 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
         () = shutdown::drained(Data::clone(&metrics), background.stop.clone(), shutdown) => {}
     }
     background.finish().await;
-    tracing::info!("ended");
+    tracing::info!("stopped");
     Ok(())
 }
 

@@ -26,8 +26,8 @@ pub(crate) async fn watch(db: Database, answers: watch::Sender<bool>, stop: Canc
         let now = db.ping(LIMIT).await.is_ok();
         let changed = answers.send_if_modified(|before| std::mem::replace(before, now) != now);
         match (changed, now) {
-            (true, true) => tracing::info!("the database answers again"),
-            (true, false) => tracing::error!("the database does not answer"),
+            (true, true) => tracing::info!("database is available again"),
+            (true, false) => tracing::error!("database is unavailable"),
             (false, _) => {}
         }
     }

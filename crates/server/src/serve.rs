@@ -104,7 +104,7 @@ impl Server {
             match ai.on_worker() {
                 Ok(ai) => app.app_data(Data::new(ai)),
                 Err(err) => {
-                    tracing::error!(error = %err, "a worker has no client for upstream models");
+                    tracing::error!(error = %err, "failed to create the HTTP client for upstream models");
                     app
                 }
             }

@@ -61,7 +61,7 @@ impl Setup {
             self.admins.look_again().await;
             let setup = self.clone();
             if let Err(err) = tokio::task::spawn_blocking(move || setup.look()).await {
-                tracing::error!(error = %err, "the licence file could not be watched");
+                tracing::error!(error = %err, "licence watcher failed");
             }
         }
     }
@@ -121,7 +121,7 @@ impl SetupToken for Setup {
         self.admins.appeared();
         let setup = self.clone();
         if let Err(err) = tokio::task::spawn_blocking(move || setup.follow()).await {
-            tracing::error!(error = %err, "the setup token could not be ended");
+            tracing::error!(error = %err, "failed to revoke the setup token");
         }
     }
 }

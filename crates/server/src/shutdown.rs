@@ -45,7 +45,10 @@ pub(crate) async fn drained(metrics: Data<Metrics>, stop: CancellationToken, lim
         tokio::time::sleep(LINGER).await;
         return;
     }
-    tracing::warn!(requests = metrics.in_flight(), "running requests are ended");
+    tracing::warn!(
+        requests = metrics.in_flight(),
+        "shutdown timed out; running requests are cancelled"
+    );
     stop.cancel();
     let idle = async {
         while metrics.in_flight() > 0 {

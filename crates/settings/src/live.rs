@@ -93,7 +93,7 @@ impl LiveConfig {
             Ok(config) => self.apply(config),
             Err(faults) => {
                 for fault in faults.iter() {
-                    tracing::error!(%fault, "settings stay as they were");
+                    tracing::error!(%fault, "settings unchanged: the new configuration is invalid");
                 }
                 return Err(faults);
             }
@@ -130,10 +130,10 @@ impl SettingChanges {
 
     fn log(&self) {
         for key in &self.reloaded {
-            tracing::info!(setting.key = key, "setting changed, takes effect");
+            tracing::info!(setting.key = key, "setting changed");
         }
         for key in &self.restart_only {
-            tracing::warn!(setting.key = key, "setting changed, needs a restart");
+            tracing::warn!(setting.key = key, "setting changed; restart to apply it");
         }
         for notice in &self.notices {
             tracing::warn!("{notice}");

@@ -98,7 +98,7 @@ impl SqlCreditStore {
         self.stop.cancel();
         let left = self.waiting();
         if left > 0 {
-            tracing::error!(records = left, "Usage was not written down before the end");
+            tracing::error!(records = left, "usage records lost at shutdown");
         }
         left
     }
@@ -153,14 +153,17 @@ impl SqlCreditStore {
         loop {
             if let Err(err) = self.renew_lease().await {
                 let cause = cause(&err);
-                tracing::warn!(error = %err, cause, "Could not say that this instance is alive");
+                tracing::warn!(error = %err, cause, "failed to renew the instance lease");
             }
             match self.reap().await {
                 Ok(0) => {}
                 Ok(reaped) => {
-                    tracing::warn!(reservations = reaped, "Released what a dead instance reserved");
+                    tracing::warn!(
+                        reservations = reaped,
+                        "released reservations of dead instances"
+                    );
                 }
-                Err(err) => tracing::warn!(error = %err, "Could not look for dead instances"),
+                Err(err) => tracing::warn!(error = %err, "failed to check for dead instances"),
             }
             let pause = tokio::time::sleep(lease::RENEWAL_INTERVAL);
             if self.stop.run_until_cancelled(pause).await.is_none() {

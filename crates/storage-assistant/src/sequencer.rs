@@ -260,7 +260,7 @@ impl Sequencer {
         let queue = &credit_store.queue;
         queue.requeue_entries(entries);
         let (waiting, cause) = (queue.waiting(), cause(err));
-        tracing::warn!(error = %err, cause, waiting, "Could not write usage down");
+        tracing::warn!(error = %err, cause, waiting, "failed to store usage");
         // Should it be for one record, smaller batches find it.
         self.batch = (self.batch / 2).max(1);
         self.rests_until = Some(Instant::now() + self.pause);
@@ -278,7 +278,7 @@ async fn asks(credit_store: &SqlCreditStore) -> Vec<NumberedRequest> {
         && let Err(err) = credit_store.lease.renew(&credit_store.db).await
     {
         let cause = cause(&err);
-        tracing::error!(error = %err, cause, "Could not say that this instance is alive");
+        tracing::error!(error = %err, cause, "failed to renew the instance lease");
         for PendingRequest { reply, .. } in asks {
             drop(reply.send(Err(Unavailable::new("credits", "no lease"))));
         }
@@ -355,10 +355,10 @@ fn answer(
 /// known, what it may have reserved is released later.
 fn refuse(credit_store: &SqlCreditStore, asks: Vec<NumberedRequest>, err: &DbError) {
     let cause = cause(err);
-    tracing::error!(error = %err, cause, asks = asks.len(), "Could not admit calls");
+    tracing::error!(error = %err, cause, asks = asks.len(), "failed to admit calls");
     let unknown = matches!(err, DbError::Query(_));
     for NumberedRequest { id, ask, reply } in asks {
-        drop(reply.send(Err(Unavailable::new("credits", "the database does not answer"))));
+        drop(reply.send(Err(Unavailable::new("credits", "database is unavailable"))));
         if unknown {
             let nothing = |window| ReservationLine { window, amount: Micros(0) };
             let parts = ask.holder.windows().map(nothing).collect();

@@ -81,7 +81,7 @@ fn opened(row: ListRow, seal: &PersonSeal) -> Option<StoredChat> {
     let opened = row.open(seal);
     if let Err(err) = &opened {
         let error = err as &dyn std::error::Error;
-        tracing::error!(error, chat.id = %id, "a chat cannot be opened, and is left out");
+        tracing::error!(error, chat.id = %id, "chat could not be decrypted; omitted");
     }
     opened.ok()
 }

@@ -75,7 +75,7 @@ impl ProofKeySealer {
         let opened = match self.seal.open(self.place(), sealed) {
             Ok(opened) => opened,
             Err(err) => {
-                tracing::error!(user.id = %self.user, error = %err, "a proof key cannot be opened");
+                tracing::error!(user.id = %self.user, error = %err, "proof key could not be decrypted");
                 return RecoveryProofKey::Lost;
             }
         };

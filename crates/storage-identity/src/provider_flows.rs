@@ -61,7 +61,7 @@ impl ProviderFlows for SqlProviderFlows {
                 Ok(Some(flow.map_err(|_may_quote| DbError::Unreadable("provider_flows.sealed"))?))
             }
             Err(err) => {
-                tracing::error!(error = %err, "a sign-in at a provider cannot be opened");
+                tracing::error!(error = %err, "provider sign-in state could not be decrypted");
                 Ok(None)
             }
         }

@@ -28,7 +28,7 @@ fn opened_body(key: ItemKey, opened: Result<Secret<Vec<u8>>, UnsealError>) -> Op
     if let Err(err) = &opened {
         let error = err as &dyn std::error::Error;
         let channel = key.channel.name();
-        tracing::error!(error, channel, id = %key.id, "an item cannot be opened, and is left out");
+        tracing::error!(error, channel, id = %key.id, "item could not be decrypted; omitted");
     }
     Some(opened.ok()?.reveal())
 }

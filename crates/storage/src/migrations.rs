@@ -118,7 +118,7 @@ fn run<DB: Backend>(
     for migration in conn.pending_migrations(all)? {
         let name = migration.name().to_string();
         conn.run_migration(migration.as_ref()).map_err(|err| format!("{name}: {err}"))?;
-        tracing::info!(migration = name, "Migrated the database");
+        tracing::info!(migration = name, "migration applied");
         applied.push(name);
     }
     Ok(applied)

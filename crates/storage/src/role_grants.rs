@@ -39,6 +39,6 @@ pub(crate) fn grant_table_access(conn: &mut AsyncConnectionWrapper<AsyncPgConnec
         .load::<Grant>(conn)
         .and_then(|all| all.iter().try_for_each(|it| conn.batch_execute(&it.statement)));
     if let Err(err) = granted {
-        tracing::warn!(error = %err, "Could not let the requests' role use the tables");
+        tracing::warn!(error = %err, "failed to grant table privileges to the runtime role");
     }
 }

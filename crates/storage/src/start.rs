@@ -71,7 +71,7 @@ pub async fn start(startup: Startup) -> Result<Database, StartupError> {
     }
     if !state.unknown.is_empty() {
         let versions = state.unknown.join(", ");
-        tracing::warn!(versions, "The database was migrated by a later version");
+        tracing::warn!(versions, "database schema is newer than this server");
     }
     Ok(db)
 }

@@ -28,7 +28,7 @@ impl Tls {
             tracing::warn!(
                 tls.unreadable = unreadable,
                 tls.errors = found.errors.len(),
-                "this machine has no root certificates, so upstreams over TLS cannot be reached"
+                "no root certificates found; upstreams over TLS are unreachable"
             );
         }
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))

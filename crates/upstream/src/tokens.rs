@@ -77,7 +77,7 @@ fn load_encoding() -> Option<CoreBPE> {
     match tiktoken_rs::o200k_base() {
         Ok(table) => Some(table),
         Err(err) => {
-            tracing::error!(error = %err, "tokens are estimated by lengths alone");
+            tracing::error!(error = %err, "tokenizer unavailable; estimating tokens from text length");
             None
         }
     }

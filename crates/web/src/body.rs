@@ -377,7 +377,7 @@ fn too_slow() -> ApiError {
 }
 
 fn payload_error(err: &PayloadError) -> ApiError {
-    tracing::debug!(error = err as &dyn std::error::Error, "a body could not be read");
+    tracing::debug!(error = err as &dyn std::error::Error, "request body could not be read");
     let message = "The body could not be read: it ended early or is not compressed as it says.";
     ApiError::refused(StatusCode::BAD_REQUEST, "unreadable_body", message)
 }

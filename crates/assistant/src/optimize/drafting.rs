@@ -48,7 +48,7 @@ impl PromptDrafting {
         let Some(drafted) = drafted else {
             tracing::warn!(
                 upstream.model = metered_call.target.model,
-                "an upstream model drafted nothing, or not all of it"
+                "upstream model returned no draft, or a truncated one"
             );
             return Err(metered_call.fail_incomplete(cut_off));
         };

@@ -53,7 +53,7 @@ pub(crate) fn explain_failure(
         upstream.status = status,
         upstream.code = code,
         error = %err,
-        "an upstream model did not answer"
+        "upstream model did not answer"
     );
     match err {
         UpstreamError::Refused { status, retry_after, body } => {
@@ -72,7 +72,7 @@ pub(crate) fn explain_stream_error(error: &[u8], tools: Tools, target: &Target) 
         upstream.provider = target.provider.name(),
         upstream.model = target.model,
         upstream.code = code(error),
-        "an upstream model failed in mid-answer"
+        "upstream model failed during its answer"
     );
     caller_error(error, tools).unwrap_or(AssistantError::UpstreamFailed)
 }

@@ -260,7 +260,7 @@ impl ChatStream {
             EventAction::Broken => {
                 tracing::warn!(
                     upstream.model = opened.metered_call.target.model,
-                    "an upstream model sent an event that is no chunk"
+                    "upstream stream event is not a chunk"
                 );
                 let cost = so_far(&opened.metered_call);
                 return Err(self.fail(AssistantError::UpstreamFailed, cost));
@@ -300,7 +300,7 @@ impl ChatStream {
             _ if !answers || is_lost => {
                 tracing::warn!(
                     upstream.model = metered_call.target.model,
-                    "an upstream model sent a stream of which no answer can be read"
+                    "upstream stream could not be parsed"
                 );
                 let cost = so_far(&metered_call);
                 metered_call.fail(cost);

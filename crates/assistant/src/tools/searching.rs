@@ -32,7 +32,10 @@ impl Gateway {
         let Ok(_slot) =
             self.upstream_limiter.acquire(provider, (group, 0), patience, &self.timer).await
         else {
-            tracing::warn!(provider = provider.id, "a search of the web found no room");
+            tracing::warn!(
+                provider = provider.id,
+                "web search rejected: concurrency limit reached"
+            );
             return None;
         };
         for key in self.keys.order(&provider.keys, self.timer.elapsed()) {
@@ -43,7 +46,7 @@ impl Gateway {
                 }
                 Err(err) => err,
             };
-            tracing::warn!(provider = provider.id, error = %err, "a search of the web failed");
+            tracing::warn!(provider = provider.id, error = %err, "web search failed");
             let outcome = AttemptOutcome::from_error(&err);
             self.attempts.count_of(&provider.id, outcome);
             if outcome.blames_the_key() {

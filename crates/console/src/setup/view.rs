@@ -81,7 +81,7 @@ impl SetupPage {
     pub(super) fn with_licence_error(mut self, err: &InstallError) -> Self {
         if let InstallError::Unavailable(err) = err {
             let cause = std::error::Error::source(err).map(ToString::to_string);
-            tracing::error!(error = %err, cause, "a licence could not be taken");
+            tracing::error!(error = %err, cause, "failed to install the licence");
         }
         let Self::Form(form) = &mut self else { return self };
         let told = (form.frame.texts.setup.install_error)(err);
@@ -98,7 +98,7 @@ impl SetupPage {
     pub(super) fn with_admin_error(mut self, err: &FirstAdminError, fewest: usize) -> Self {
         if let FirstAdminError::Unavailable(err) = err {
             let cause = std::error::Error::source(err).map(ToString::to_string);
-            tracing::error!(error = %err, cause, "no administrator could be made");
+            tracing::error!(error = %err, cause, "failed to create the administrator");
         }
         let Self::Form(form) = &mut self else { return self };
         let texts = form.frame.texts;

@@ -99,7 +99,7 @@ impl Serialize for Bodies {
 /// Returns a stored body as JSON, which it was when it came.
 fn json(body: &[u8]) -> Option<&RawValue> {
     serde_json::from_slice(body)
-        .inspect_err(|err| tracing::error!(error = %err, "an item is no JSON any more"))
+        .inspect_err(|err| tracing::error!(error = %err, "stored item is not valid JSON"))
         .ok()
 }
 

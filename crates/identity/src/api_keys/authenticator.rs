@@ -88,7 +88,7 @@ impl ApiKeyAuthenticator {
         } else if let Some(at) = self.to_be_noted(session_ref.key) {
             // Nobody is refused for what is only told to the key's owner.
             if let Err(err) = self.inner.store.used(session_ref.key, at, at - NOTED).await {
-                tracing::warn!(error = %err, "it was not written down that a key is used");
+                tracing::warn!(error = %err, "failed to record API key use");
             }
         }
         Ok(standing)

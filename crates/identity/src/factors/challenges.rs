@@ -146,7 +146,7 @@ impl FactorChallenges {
         warns.await.unwrap_or_else(|err: Unavailable| {
             tracing::warn!(
                 error = &err as &dyn std::error::Error,
-                "nobody could be warned of wrong second factors"
+                "failed to queue the warning about wrong second factors"
             );
             false
         })

@@ -139,7 +139,7 @@ impl FactorProofs {
             if let Err(err) = put_back {
                 tracing::warn!(
                     error = &err as &dyn std::error::Error,
-                    "a proof was counted that was not wrong"
+                    "failed to reset the attempt counter after success"
                 );
             }
         }
@@ -184,7 +184,7 @@ impl FactorProofs {
         let digits = Digits::parse(code).ok_or(ProofError::Wrong)?;
         let Some(secret) = self.ports.secrets.open(user, PURPOSE, &factor.sealed).await? else {
             // Recovery codes and the password still open the way to another.
-            tracing::error!(user.id = %user, "the secret of an authenticator cannot be opened");
+            tracing::error!(user.id = %user, "authenticator app secret could not be decrypted");
             return Err(ProofError::Wrong);
         };
         let step = totp::check(&secret, &digits, self.clock.now())?;
@@ -210,7 +210,7 @@ impl FactorProofs {
             tracing::warn!(
                 user.id = %user,
                 error = &err as &dyn std::error::Error,
-                "the secret of an authenticator could not be sealed anew"
+                "failed to re-encrypt an authenticator app secret"
             );
         }
     }

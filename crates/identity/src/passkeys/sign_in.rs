@@ -122,7 +122,7 @@ impl PasskeySignIn {
         match self.ports.passkeys.store.sign_in(used).await? {
             TokenUse::Noted => Ok(()),
             TokenUse::RolledBack => {
-                tracing::warn!(user.id = %user, "a passkey's counter went back: there is a copy");
+                tracing::warn!(user.id = %user, "passkey signature counter decreased; the passkey may be cloned");
                 Err(PasskeySignInError::Refused)
             }
             TokenUse::Blocked | TokenUse::Gone => Err(PasskeySignInError::Refused),
@@ -143,7 +143,7 @@ impl PasskeySignIn {
         if let Err(err) = self.ports.log.failed(attempt, effects).await {
             tracing::warn!(
                 error = &err as &dyn std::error::Error,
-                "a sign-in that failed could not be remembered"
+                "failed to record a failed sign-in"
             );
         }
     }
@@ -169,7 +169,7 @@ impl From<CeremonyError> for PasskeySignInError {
         match err {
             CeremonyError::Malformed { .. } => Self::Refused,
             CeremonyError::Refused(reason) => {
-                tracing::info!(reason, "a passkey's answer was refused");
+                tracing::info!(reason, "passkey assertion rejected");
                 Self::Refused
             }
             CeremonyError::Unreadable(_) => Unavailable::new("passkeys", err).into(),

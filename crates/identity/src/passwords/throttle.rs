@@ -111,7 +111,7 @@ fn tell(outcome: Result<(), Unavailable>) {
     if let Err(err) = outcome {
         tracing::warn!(
             error = &err as &dyn std::error::Error,
-            "a guess stays counted that was not wrong"
+            "failed to reset the attempt counter after success"
         );
     }
 }

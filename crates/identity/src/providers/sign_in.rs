@@ -219,7 +219,7 @@ impl ProviderSignIn {
             tracing::info!(
                 provider = flow.provider.name(),
                 provider.error = %error.escape_debug().take(100).collect::<String>(),
-                "a provider refused a sign-in"
+                "identity provider refused the sign-in"
             );
             return Err(match error.as_str() {
                 "access_denied" => ProviderSignInError::AccessDenied,

@@ -81,11 +81,9 @@ pub(crate) async fn master_keys(
     };
     match KeyGuard::check(&keys, accept, &SqlKeyRegister::new(db.clone())).await? {
         KeyGuard::Known => {}
-        KeyGuard::Succeeded => tracing::info!("the master key follows the previous one"),
+        KeyGuard::Succeeded => tracing::info!("master key rotated from the previous one"),
         KeyGuard::GivenUp => {
-            tracing::warn!(
-                "the master key is new: what the old one sealed cannot be read any more"
-            );
+            tracing::warn!("master key replaced; data encrypted under the old one is unreadable");
         }
     }
     Ok(keys)
@@ -95,12 +93,12 @@ pub(crate) async fn master_keys(
 pub(crate) async fn fold_addresses(db: &Database) -> Result<(), Unavailable> {
     let done = SqlAddresses::new(db.clone()).fold().await?;
     if done.folded > 0 {
-        tracing::info!(count = done.folded, "stored addresses were given one form of their domain");
+        tracing::info!(count = done.folded, "normalised the domains of stored email addresses");
     }
     for account in done.shared {
         tracing::warn!(
             %account,
-            "another account has the same address with its domain in another form; both stay"
+            "two accounts have the same email address after normalisation; both are kept"
         );
     }
     Ok(())

@@ -84,7 +84,7 @@ fn deleted_traces(use_cases: &UseCases) -> MaintenanceTask {
         let eraser = Arc::clone(&eraser);
         async move {
             if !eraser.settle().await? {
-                tracing::info!("what was deleted stays in the database's log for now");
+                tracing::info!("deleted data remains in the WAL until the next checkpoint");
             }
             Ok(0)
         }

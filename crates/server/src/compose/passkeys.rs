@@ -30,7 +30,7 @@ fn ports(base: &Infrastructure<'_>) -> PasskeyPorts {
     let ceremony = match WebauthnCeremony::at(&base.public_url(), name) {
         Ok(ceremony) => Some(Arc::new(ceremony) as Arc<dyn PasskeyCeremony>),
         Err(reason) => {
-            tracing::warn!(%reason, "passkeys cannot be used at the address of Server:PublicUrl");
+            tracing::warn!(%reason, "passkeys are unavailable at the address of Server:PublicUrl");
             None
         }
     };

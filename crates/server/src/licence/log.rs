@@ -23,7 +23,7 @@ pub(super) fn loaded(reading: &LicenceReading) {
             licence.id = %licence.id,
             // Quoted, since they are any text at all.
             licence.unknown_features = ?reading.unknown_features,
-            "the licence names features that this version does not know; they are not in"
+            "licence features unknown to this version are ignored"
         );
     }
 }
@@ -32,7 +32,7 @@ pub(super) fn missing(path: &Path) {
     tracing::warn!(
         code = "SVC-LIC-001",
         licence.path = %path.display(),
-        "there is no licence file: the server is unlicensed"
+        "no licence file found; the server is unlicensed"
     );
 }
 
@@ -42,20 +42,20 @@ pub(super) fn refused(path: &Path, fault: &LicenceError, key: &VerifyingKey) {
     match fault {
         LicenceError::Truncated(_) => tracing::error!(
             code = "SVC-LIC-002", licence.path = %path, licence.fault = %fault,
-            "the licence file is cut off or is no licence: copy it again, whole"
+            "licence file is truncated or not a licence; copy it again"
         ),
         LicenceError::Foreign(theirs) => tracing::error!(
             code = "SVC-LIC-003", licence.path = %path, licence.key_id = theirs,
             server.key_id = key.id(),
-            "the licence is of another issuer than this build accepts"
+            "licence was issued by a key that this build does not trust"
         ),
         LicenceError::Forged => tracing::error!(
             code = "SVC-LIC-004", licence.path = %path,
-            "the licence was changed after it was signed, or is forged"
+            "licence signature is invalid; the licence was modified or forged"
         ),
         LicenceError::Unreadable(_) => tracing::error!(
             code = "SVC-LIC-005", licence.path = %path, licence.fault = %fault,
-            "the licence cannot be read"
+            "licence file could not be read"
         ),
     }
 }
@@ -65,7 +65,7 @@ pub(super) fn ended(licence: &Licence) {
         code = "SVC-LIC-006",
         licence.id = %licence.id,
         licence.expires_at = licence.expires_at.map(tracing::field::display),
-        "the licence has ended: people can sign in, read and leave, but not write"
+        "licence expired; users can sign in, read and export, but not write"
     );
 }
 
@@ -82,6 +82,6 @@ pub(super) fn unreachable(path: &Path, why: &str) {
         code = "SVC-LIC-009",
         licence.path = %path.display(),
         error = why,
-        "the licence file cannot be looked at; what was loaded before stays in force"
+        "failed to check the licence file; the loaded licence stays in force"
     );
 }

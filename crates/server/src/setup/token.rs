@@ -154,7 +154,7 @@ impl TokenFile {
             ),
             SetupTokenFile::Failed(why) => tracing::error!(
                 code = "SVC-SET-003", setup.token_path = %path, error = why,
-                "the file of the setup token cannot be kept in order"
+                "failed to update the setup token file"
             ),
         }
         *told = Some(now);
@@ -163,7 +163,7 @@ impl TokenFile {
     fn forget(&self) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(told.take(), Some(SetupTokenFile::Waiting(_))) {
-            tracing::info!("the server is set up; the setup token is gone");
+            tracing::info!("setup completed; setup token deleted");
         }
     }
 }

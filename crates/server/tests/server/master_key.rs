@@ -54,5 +54,5 @@ async fn the_old_data_may_be_given_up() {
 
     let program = call.with("Encryption__AcceptNewMasterKey", "true").start().await;
 
-    program.logs("what the old one sealed cannot be read any more").await;
+    program.logs("data encrypted under the old one is unreadable").await;
 }

@@ -130,7 +130,7 @@ async fn a_running_request_ends_before_the_process_does_and_no_new_one_begins() 
     let (mut socket, rest) = half_a_registration(&program).await;
 
     program.signal("TERM");
-    program.logs("asked to end").await;
+    program.logs("shutdown requested").await;
     until(async || TcpStream::connect(program.addr).await.is_err().then_some(())).await;
     socket.write_all(rest.as_bytes()).await.expect("sent");
     let mut raw = Vec::new();
@@ -236,10 +236,10 @@ async fn a_changed_settings_file_is_noticed_and_told_by_its_keys() {
         "Jwt": { "PreviousSecretKey": "tY6Hn2Wq9Zx4Vb7Kc1Rm5Pd8Jf3Lg0Sa" },
     });
     std::fs::write(call.dir().join("appsettings.json"), settings.to_string()).expect("a file");
-    program.logs_of_setting("setting changed, takes effect", "OpenApi:Enabled").await;
-    program.logs_of_setting("setting changed, takes effect", "Metrics:Token").await;
-    program.logs_of_setting("setting changed, needs a restart", "Server:MaxConnections").await;
-    program.logs_of_setting("setting changed, needs a restart", "Jwt:PreviousSecretKey").await;
+    program.logs_of_setting("setting changed", "OpenApi:Enabled").await;
+    program.logs_of_setting("setting changed", "Metrics:Token").await;
+    program.logs_of_setting("setting changed; restart to apply it", "Server:MaxConnections").await;
+    program.logs_of_setting("setting changed; restart to apply it", "Jwt:PreviousSecretKey").await;
 
     assert_eq!(program.stranger().get("/openapi/v1.json").await.status, 200);
     for private in [token, "tY6Hn2Wq9Zx4Vb7Kc1Rm5Pd8Jf3Lg0Sa"] {
@@ -254,7 +254,7 @@ async fn a_settings_file_with_a_fault_changes_nothing() {
 
     let settings = json!({ "OpenApi": { "Enabled": false }, "RateLimits": { "Ai": "manyZq81" } });
     std::fs::write(call.dir().join("appsettings.json"), settings.to_string()).expect("a file");
-    let told = program.logs("settings stay as they were").await;
+    let told = program.logs("settings unchanged: the new configuration is invalid").await;
 
     let told = told.to_string();
     assert!(told.contains("SVC-CFG-003") && told.contains("RateLimits:Ai"), "{told}");
