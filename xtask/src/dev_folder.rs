@@ -69,7 +69,7 @@ fn write_secret(path: &Path, text: &str) -> Outcome {
     Ok(file.write_all(text.as_bytes())?)
 }
 
-/// So many random bytes, in hexadecimal.
+/// Random bytes in hexadecimal.
 pub(crate) fn random_hex<const N: usize>() -> Outcome<String> {
     let mut bytes = [0; N];
     SystemRandom::new()

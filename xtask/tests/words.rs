@@ -7,8 +7,11 @@ use std::fs;
 use std::path::Path;
 
 /// Words that no doc comment begins with: they leave out the thing's noun.
-const OPENINGS: [&str; 10] =
-    ["What", "How", "Whether", "Whose", "Who", "Where", "When", "Which", "Why", "The same"];
+const OPENINGS: [&str; 30] = [
+    "What", "How", "Whether", "Whose", "Who", "Where", "When", "Which", "Why", "The same", "It",
+    "Its", "There", "Of", "As", "So", "Those", "They", "That", "Nobody", "Whoever", "Whatever",
+    "In", "By", "To", "Since", "Not", "Nothing", "Only", "Here",
+];
 
 /// Names of functions that say nothing of what they do.
 const VAGUE_FUNCTIONS: [&str; 18] = [

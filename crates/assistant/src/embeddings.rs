@@ -23,7 +23,7 @@ use crate::routing::route::may_choose;
 use crate::routing::target::{Mode, Target};
 use crate::stream;
 
-/// As many as OpenAI takes.
+/// Maximum number of inputs, the same as OpenAI's.
 const MAX_INPUTS: usize = 2048;
 
 /// Has embedding models turn texts into vectors.

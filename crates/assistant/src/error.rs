@@ -7,7 +7,7 @@ use pia_kernel::Unavailable;
 
 use crate::credits::{BudgetRefusal, Period};
 
-/// One thing that is wrong with a request.
+/// Invalid part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// Path of the value: `messages[2].role`.
@@ -59,7 +59,7 @@ pub enum AssistantError {
         /// Maximum length, in UTF-16 code units.
         limit: usize,
     },
-    /// There is no such model, or the caller may not name it.
+    /// Model is unknown, or the caller may not use it.
     #[error("the model is not known")]
     UnknownModel,
     /// No model is configured for this.

@@ -111,7 +111,7 @@ impl Surroundings {
         Self::with_scripts(vec![script])
     }
 
-    /// One script for each call of a model, in their order.
+    /// Script for each call of a model, in their order.
     pub(crate) fn with_scripts(scripts: Vec<Script>) -> Self {
         Self(Arc::new(Inner {
             script: Mutex::new(scripts.into()),

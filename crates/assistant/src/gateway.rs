@@ -1,4 +1,4 @@
-//! One call of a model, whole or streamed: what all use cases share.
+//! Call of a model, whole or streamed: what all use cases share.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -99,9 +99,9 @@ pub struct Gateway {
 /// A whole answer, and what it cost.
 pub(crate) struct FullAnswer {
     pub(crate) body: Bytes,
-    /// Of the last call that it took.
+    /// Metered call of the last attempt.
     pub(crate) metered_call: MeteredCall,
-    /// Of the calls before.
+    /// Usage of the attempts before the last.
     pub(crate) spent: Usage,
 }
 

@@ -25,7 +25,7 @@ pub enum CapName {
 }
 
 impl CapName {
-    /// Its key in a request.
+    /// Key in a request.
     pub fn key(self) -> &'static str {
         match self {
             Self::MaxTokens => "max_tokens",
@@ -37,13 +37,13 @@ impl CapName {
 /// Maximum length of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputCap {
-    /// In tokens, reasoning included; above 0.
+    /// Token limit, reasoning included; above 0.
     pub tokens: i64,
     /// Parameter name that the caller used, where it was the caller who set it.
     pub name: Option<CapName>,
 }
 
-/// One call of an upstream model.
+/// Call of an upstream model.
 #[derive(Debug, Clone)]
 pub struct ChatCall {
     /// Model that is called.
@@ -58,7 +58,7 @@ pub struct ChatCall {
     pub effort: Option<ReasoningEffort>,
 }
 
-/// One call of an embedding model.
+/// Call of an embedding model.
 #[derive(Debug, Clone)]
 pub struct EmbeddingCall {
     /// Model that is called.
@@ -95,7 +95,7 @@ pub enum Frame {
 /// Reasons why an upstream gave no answer, or no more of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UpstreamError {
-    /// It answered with a status that is no success.
+    /// Upstream answered with an error status.
     #[error("the upstream answered {status}")]
     Refused {
         /// The status.
@@ -105,16 +105,16 @@ pub enum UpstreamError {
         /// The first bytes of its body. May hold anything; no client sees it.
         body: Bytes,
     },
-    /// It could not be reached.
+    /// Upstream could not be reached.
     #[error("the upstream could not be reached: {0}")]
     Unreachable(String),
-    /// It took longer than it may, for the first byte or between two.
+    /// Upstream exceeded the limit for the first byte or between two.
     #[error("the upstream was silent for too long")]
     Silent,
-    /// Its answer ended in the middle.
+    /// Upstream ended the answer midway.
     #[error("the upstream's answer was cut off")]
     Cut,
-    /// Its answer, or one event of it, is longer than is read.
+    /// Answer, or one of its events, exceeds the size limit.
     #[error("the upstream's answer is too long")]
     TooLong,
 }

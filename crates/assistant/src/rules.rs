@@ -13,7 +13,7 @@ use crate::routing::target::Mode;
 pub struct ApiKeyBudget {
     /// Id of the key.
     pub key: ApiKeyId,
-    /// So many whole credits within a calendar week; 0 is no limit.
+    /// Whole credits per calendar week; 0 is no limit.
     pub weekly: i64,
 }
 

@@ -46,14 +46,14 @@ pub struct UpstreamTool {
 /// A tool of a request that its upstream is to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HostedTool {
-    /// Its place among the tools.
+    /// Place among the tools.
     pub(crate) at: usize,
-    /// Its type.
+    /// Type.
     pub(crate) kind: String,
 }
 
 impl HostedTool {
-    /// Its violation where no model that answers may run it.
+    /// Violation where no model that answers may run it.
     pub(crate) fn not_allowed(&self) -> Violation {
         not_allowed(format!("tools[{}].type", self.at))
     }
@@ -62,7 +62,7 @@ impl HostedTool {
 /// The tools of a request, checked.
 #[derive(Debug, Default)]
 pub(crate) struct RequestTools {
-    /// Those that the upstream is to run.
+    /// Tools that the upstream runs itself.
     pub(crate) hosted: Vec<HostedTool>,
     /// The first address in them that the upstream would call.
     pub(crate) address: Option<String>,

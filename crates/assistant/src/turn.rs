@@ -1,4 +1,4 @@
-//! One turn of a conversation, which may take several calls of a model.
+//! Turn of a conversation, which may take several calls of a model.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::tools::HostedTool;
 use crate::tools::calls::{Call, assistant_message, tool_result};
 use crate::tools::server::{ServerToolTask, ServerTools, format_results};
 
-/// Of more calls at once, the rest is not done.
+/// Maximum number of upstream calls a turn; further tool calls are not run.
 const MAX_UPSTREAM_CALLS: usize = 8;
 
 /// Rough cost of a picture in tokens.

@@ -7,7 +7,7 @@ use crate::metric::Metric;
 use crate::stats::{median, range};
 use crate::table::Table;
 
-/// One aim: a figure that is to stay on one side of a limit.
+/// Aim: a figure that is to stay on one side of a limit.
 struct Aim {
     metric: Metric,
     of: FigureBase,
@@ -16,7 +16,7 @@ struct Aim {
     whose: TargetGroup,
 }
 
-/// Of which number the aim speaks.
+/// Figure that the aim compares.
 #[derive(Debug, Clone, Copy)]
 enum FigureBase {
     /// The figure itself.
@@ -29,8 +29,7 @@ enum FigureBase {
 enum Limit {
     AtMost(f64),
     AtLeast(f64),
-    /// At most a commit of the same round, and what a call with limits may
-    /// take beside it.
+    /// At most a commit of the same round plus the allowance of a call with limits.
     ACommitAndMore,
 }
 

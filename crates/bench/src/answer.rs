@@ -12,7 +12,7 @@ const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// Its `ETag`, by which it is known again.
+    /// `ETag`, by which it is known again.
     pub(crate) tag: Option<String>,
     pub(crate) body: Vec<u8>,
 }
@@ -36,10 +36,10 @@ pub(crate) struct AnswerReader {
 enum Next {
     #[default]
     Head,
-    /// So many bytes of a body of known length.
+    /// Body of known length, in bytes.
     Sized(usize),
     ChunkSize,
-    /// So many bytes of a chunk, and the line end after it.
+    /// Chunk of this many bytes, and the line end after it.
     Chunk(usize),
     /// Lines up to an empty one, after the last chunk.
     Trailer,

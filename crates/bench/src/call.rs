@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::answer::Answer;
 use crate::failure::Outcome;
 
-/// One request, ready to be written, and what must come back.
+/// Request, ready to be written, and what must come back.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) request: Vec<u8>,
@@ -20,9 +20,9 @@ pub(crate) struct Call {
 pub(crate) enum Expectation {
     /// These bytes are in it.
     Holds(Vec<u8>),
-    /// It is a whole event stream of at least so many chunks.
+    /// Complete event stream of at least this many chunks.
     Stream(usize),
-    /// There is nothing new, and it says nothing else.
+    /// Answer that says that nothing has changed.
     Unchanged,
 }
 
@@ -92,7 +92,7 @@ impl Post<'_> {
     }
 }
 
-/// Nothing failed on the way, and the end is there.
+/// True for a stream without an error and with its end.
 fn is_whole_stream(body: &[u8], chunks: usize) -> bool {
     let events = memmem::find_iter(body, b"data: ").count();
     // The end is an event too.

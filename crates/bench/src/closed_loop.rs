@@ -1,4 +1,4 @@
-//! As many requests as are answered on a number of connections.
+//! Closed-loop load: each connection sends its next request when the last is answered.
 
 use std::net::SocketAddr;
 use std::thread;

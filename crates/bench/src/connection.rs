@@ -10,7 +10,7 @@ use crate::failure::Outcome;
 /// No contender may be silent for as long, a sign-in in a long queue included.
 const SILENCE: Duration = Duration::from_mins(2);
 
-/// One connection, and what is held of its next answer.
+/// Connection, and what is held of its next answer.
 pub(crate) struct Connection {
     stream: TcpStream,
     reader: AnswerReader,

@@ -60,7 +60,7 @@ fn program(given: Option<&Path>, name: &str) -> Outcome<PathBuf> {
 }
 
 impl Programs {
-    /// Those the options name, or else those beside this program.
+    /// Contenders named by the options, or else those beside this program.
     pub(crate) fn of(options: &Options) -> Outcome<Self> {
         let litellm = options.litellm.as_deref();
         Ok(Self {
@@ -94,7 +94,7 @@ pub(crate) enum ContenderRole {
     Peer,
 }
 
-/// One process under load.
+/// Process under load.
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
     pub(crate) kind: ContenderRole,

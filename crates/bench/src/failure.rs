@@ -2,5 +2,5 @@
 
 use std::error::Error;
 
-/// Whatever came of it; a failure is one sentence for whoever started it.
+/// Result of a measurement; a failure is one sentence for whoever started it.
 pub type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;

@@ -39,7 +39,7 @@ pub(crate) struct Floors {
     found: Vec<Floor>,
 }
 
-/// One floor's milliseconds, a round each.
+/// Floor's milliseconds, a round each.
 #[derive(Debug, Clone)]
 pub(crate) struct Floor {
     pub(crate) what: &'static str,

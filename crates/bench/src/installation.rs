@@ -19,9 +19,8 @@ const DEVELOPMENT_KEY: &str = include_str!("../../../xtask/dev-license-key");
 /// Database file of a server on SQLite, in its folder.
 pub(crate) const DATABASE_FILE: &str = "pia.db";
 const PASSWORD: &str = "a lantern over nine quiet harbours";
-/// So many accounts that a crowd of 500 sign-ins ends nobody's session and
-/// makes none wait: an account keeps ten sessions, and has five passwords
-/// judged at once.
+/// Number of accounts at which a crowd of 500 sign-ins ends no session and waits for no other: an
+/// account keeps ten sessions, and has five passwords checked at once.
 pub(crate) const CROWD: usize = 201;
 /// High enough that no budget refuses; each is still counted.
 const BUDGETS: [&str; 5] = ["Global", "Auth", "LocalAuth", "Ai", "Sync"];
@@ -118,13 +117,12 @@ impl Accounts {
         Tokens::read(&answer.body)
     }
 
-    /// So many sign-ins, spread over all accounts but the first, so that they
-    /// end none of its sessions.
+    /// Sign-ins spread over all accounts but the first, so that they end none of its sessions.
     pub(crate) fn crowd_of_others(&self, how_many: usize) -> Vec<Call> {
         (0..how_many).map(|number| self.sign_in(1 + number % (self.how_many - 1))).collect()
     }
 
-    /// So many sign-ins, spread over the accounts.
+    /// Sign-ins spread over the accounts.
     pub(crate) fn crowd(&self, how_many: usize) -> Vec<Call> {
         (0..how_many).map(|number| self.sign_in(number % self.how_many)).collect()
     }

@@ -12,7 +12,7 @@ use crate::failure::Outcome;
 use crate::installation::secret;
 use crate::process::Process;
 
-/// It imports most of Python's packages first.
+/// Time limit of the start, which imports most of Python's packages.
 const START: Duration = Duration::from_mins(2);
 /// Model name in requests.
 pub(crate) const MODEL: &str = "bench";

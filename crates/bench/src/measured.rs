@@ -15,7 +15,7 @@ pub(crate) enum Aim {
 
 /// The kinds of figures of a benchmark.
 pub(crate) trait Measured: Copy + Ord + 'static {
-    /// In the order of the report.
+    /// Figures in the order of the report.
     const ALL: &'static [Self];
 
     /// Returns the display name, with its unit.

@@ -18,8 +18,8 @@ use crate::stats::count;
 const OPEN: usize = 512;
 /// Number of stalled readers.
 const STILL: usize = 10;
-/// So many streams beforehand have it load what it needs once, such as the
-/// table that tokens are counted by, and make the first of every buffer.
+/// Streams opened beforehand, to load what the server needs once, such as the tokenizer's table
+/// and the first buffers.
 const BEFORE: u32 = 64;
 
 /// The figures of a contender on which there was no load yet: memory that a
@@ -60,8 +60,7 @@ fn stalled(to: SocketAddr, call: &Call, of: &Process, still_for: Duration) -> Ou
     Ok(more)
 }
 
-/// So many streams, asked for at once, of each of which something came, and
-/// that.
+/// Opens this many streams at once and waits until each has sent something.
 fn open_streams(
     to: SocketAddr,
     call: &Call,

@@ -1,6 +1,6 @@
 //! Metrics measured for each contender.
 
-/// One kind of figure; lower is better but for the two rates.
+/// Kind of figure; lower is better but for the two rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Metric {
     P50Gentle,
@@ -23,7 +23,7 @@ pub(crate) enum Metric {
 }
 
 impl Metric {
-    /// In the order of the report.
+    /// Metrics in the order of the report.
     pub(crate) const ALL: [Self; 17] = [
         Self::P50Gentle,
         Self::P99Gentle,

@@ -29,7 +29,7 @@ impl OwnDatabase {
         Self::from_name(cluster, &format!("pia_bench_{}", std::process::id()))
     }
 
-    /// One more, for a server that shares nothing with the first one's.
+    /// Second cluster, for a server that shares nothing with the first one's.
     pub(crate) fn second(cluster: &str) -> Outcome<Self> {
         Self::from_name(cluster, &format!("pia_bench_{}_second", std::process::id()))
     }

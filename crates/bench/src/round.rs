@@ -1,4 +1,4 @@
-//! One round: every load on every contender, one after the other.
+//! Round: every load on every contender, one after the other.
 
 use std::thread;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const CONNECTIONS: usize = 32;
 /// what is asked is what stays.
 const WARM: Duration = Duration::from_millis(1_500);
 
-/// One round: the contenders it measures and the figures it records.
+/// Round: the contenders it measures and the figures it records.
 pub(crate) struct Round<'a> {
     pub(crate) number: usize,
     pub(crate) plan: &'a Plan,

@@ -8,7 +8,7 @@ use crate::failure::Outcome;
 use crate::installation::{CROWD, Database};
 use crate::postgres::OwnDatabase;
 
-/// One server on SQLite and, where there is a PostgreSQL, one on that.
+/// Server on SQLite and, where there is a PostgreSQL, one on that.
 pub(crate) fn start(
     program: &Path,
     postgres: Option<&OwnDatabase>,

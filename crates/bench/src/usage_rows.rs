@@ -18,9 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A server's record of usage.
 pub(crate) enum UsageRows {
-    /// In a file.
+    /// Database in a file.
     Sqlite(PathBuf),
-    /// In a database of PostgreSQL.
+    /// Database of a PostgreSQL server.
     Postgres(Box<Session>),
 }
 

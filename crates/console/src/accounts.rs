@@ -15,7 +15,7 @@ pub struct RegistrationInput {
     pub password: Secret<String>,
     /// Display name.
     pub display_name: Option<String>,
-    /// In which capacity they use the service.
+    /// Capacity in which they use the service.
     pub customer: CustomerType,
     /// The company of a business.
     pub company_name: Option<String>,
@@ -26,24 +26,24 @@ pub struct RegistrationInput {
 /// Outcome of a registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RegistrationResult {
-    /// It is made and can be used.
+    /// Account was created and can be used.
     Made,
     /// The next step is told by email, whether or not the address is new.
     Mailed,
-    /// It is filled in wrongly; all that is wrong is told.
+    /// Form is invalid; lists every violation.
     Invalid(Vec<Violation>),
     /// The operator does not let this person make one.
     Closed,
     /// The address has one.
     EmailTaken,
-    /// There are as many as the licence allows.
+    /// Licence has no seat left.
     SeatsTaken,
 }
 
 /// Outcome of verifying an email address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerificationResult {
-    /// It is.
+    /// Address is verified now.
     Now,
     /// The link was used, has ended or never was one.
     Invalid,
@@ -52,16 +52,16 @@ pub enum VerificationResult {
 /// A letter with a link that somebody asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestedEmail {
-    /// To choose another password.
+    /// Link that resets the password.
     PasswordReset,
-    /// To confirm the address.
+    /// Link that confirms the address.
     Verification,
 }
 
 /// Outcome of requesting an email with a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmailRequestResult {
-    /// It is sent, if there is anyone to send it to.
+    /// Email is queued if the address has an account.
     Mailed,
     /// The server cannot send mail.
     NoMail,
@@ -83,7 +83,7 @@ pub struct NewPassword {
 /// Outcome of a password reset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PasswordResetResult {
-    /// It is the password now.
+    /// Password was changed.
     Done,
     /// The password cannot be taken; the link is still good.
     Refused(Vec<Violation>),

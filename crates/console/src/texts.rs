@@ -55,7 +55,7 @@ pub(crate) struct RegisterTexts {
     pub(crate) forgotten: &'static str,
     pub(crate) done: NoticeTexts,
     pub(crate) mailed: NoticeTexts,
-    /// Nobody may make an account.
+    /// Texts where registration is closed.
     pub(crate) closed: NoticeTexts,
     /// This person may not.
     pub(crate) not_you: &'static str,

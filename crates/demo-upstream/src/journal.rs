@@ -20,16 +20,16 @@ pub struct CallCounts {
     pub calls: u64,
     /// Chat calls that have neither been answered to the end nor been given up.
     pub open: u64,
-    /// Those of them that stream.
+    /// Open requests that stream.
     pub open_streams: u64,
 }
 
 /// The last chat call as it arrived.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Recorded {
-    /// Its headers, but those that carry secrets.
+    /// Headers, but those that carry secrets.
     pub headers: BTreeMap<String, String>,
-    /// Its body; null before the first call, and where it is no JSON.
+    /// Body; null before the first call, and where it is no JSON.
     pub body: Value,
 }
 

@@ -27,7 +27,7 @@ const CHUNK: usize = 244;
 /// Number of such chunks in a stream, unless requested otherwise.
 const CHUNKS: usize = 100;
 
-/// One whole answer and one stream, the same for everyone.
+/// Whole answer and one stream, the same for everyone.
 pub(crate) struct Prepared {
     whole: Bytes,
     events: Arc<[Bytes]>,

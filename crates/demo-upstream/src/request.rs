@@ -23,7 +23,7 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-/// One message of the conversation.
+/// Message of the conversation.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Message {
     role: String,
@@ -51,7 +51,7 @@ pub(crate) struct Tool {
     pub(crate) function: Function,
 }
 
-/// Its name, and the JSON schema of what it takes.
+/// Name, and the JSON schema of what it takes.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Function {
     pub(crate) name: String,
@@ -94,7 +94,7 @@ impl ChatRequest {
 }
 
 impl Message {
-    /// Its text, the parts of it put together.
+    /// Text, the parts of it put together.
     pub(crate) fn text(&self) -> String {
         match &self.content {
             None => String::new(),

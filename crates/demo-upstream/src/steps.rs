@@ -13,7 +13,7 @@ pub(crate) enum Step {
     Wait(Duration),
     /// Lets what was sent so far leave in a packet of its own.
     Flush,
-    /// Nothing more, while the connection stays.
+    /// Sends nothing more and keeps the connection open.
     Hang,
     /// The connection breaks.
     Break,

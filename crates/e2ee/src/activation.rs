@@ -31,10 +31,10 @@ pub enum ActivateError {
     /// The session is over, spent, or another device's.
     #[error("the onboarding session is not good")]
     Onboarding,
-    /// There is no copy for recovery that it could have opened.
+    /// Account has no recovery copy that the proof could open.
     #[error("there is no recovery copy")]
     NotSetUp,
-    /// It does not prove that it has the person's key.
+    /// Proof does not show that the device has the account key.
     #[error("the proof is wrong")]
     WrongProof,
     /// The caller holds a session, and that is not enough here.

@@ -1,4 +1,4 @@
-//! One device lets another in.
+//! Approval: an active device lets another one in.
 
 use pia_kernel::{QueuedEmail, Timestamp, Unavailable, UserId};
 use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
@@ -34,10 +34,10 @@ pub enum ApproveError {
     /// The device that approves is none that has the person's key.
     #[error("the approving device is not active")]
     NotActive,
-    /// There is no such device to be let in.
+    /// No such device is waiting.
     #[error("the person has no such device")]
     Unknown,
-    /// It does not ask to be let in.
+    /// Device has not asked for approval.
     #[error("the device is not pending")]
     NotPending,
     /// The session is over, spent, or another device's.

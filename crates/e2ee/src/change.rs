@@ -45,7 +45,7 @@ impl Change {
     }
 }
 
-/// That something was done to a device, as auditors see it.
+/// Audit entry of a change of a device.
 pub(crate) fn audit_effects(
     at: Timestamp,
     user: UserId,

@@ -23,7 +23,7 @@ pub struct DeviceRow(pub Uuid);
 pub struct Device {
     /// The server's own name for it.
     pub row: DeviceRow,
-    /// Its own.
+    /// Device id.
     pub id: DeviceId,
     /// Name for the owner.
     pub name: String,
@@ -50,11 +50,11 @@ pub struct Device {
 /// State of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceState {
-    /// It asks to be let in, as long as this lasts.
+    /// Device asks for approval, for as long as this session lasts.
     Pending(OnboardingSession),
-    /// It is in, and this is its copy of the person's key.
+    /// Device is active and has this wrapped copy of the account key.
     Active(WrappedKey),
-    /// It was turned away.
+    /// Device was revoked.
     Revoked,
 }
 
@@ -80,14 +80,14 @@ pub struct WrappedKey {
     pub created_by: DeviceId,
     /// Time at which it was stored.
     pub created_at: Timestamp,
-    /// By what another device vouched for it; nothing if it is the device's own.
+    /// Approval by another device; none where the device approved itself.
     pub approved: Option<DeviceApproval>,
 }
 
-/// By what another device vouched for a key.
+/// Signed approval of a device's key by another device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceApproval {
-    /// Its signature.
+    /// Signature.
     pub signature: String,
     /// Over which form of the payload.
     pub version: i16,
@@ -115,7 +115,7 @@ impl DeviceId {
         good.then(|| Self(text.to_owned()))
     }
 
-    /// As it was sent.
+    /// Text as it was sent.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -132,8 +132,8 @@ impl Device {
         matches!(self.state, DeviceState::Revoked)
     }
 
-    /// By what people compare devices: the beginning of the SHA-256 of the key
-    /// that others wrap for.
+    /// Fingerprint by which people compare devices: the beginning of the SHA-256 of the device's
+    /// encryption key.
     pub fn fingerprint(&self) -> Option<String> {
         let hash = digest(&SHA256, &bytes(&self.agreement_key, PUBLIC_KEY)?);
         let pairs = hash.as_ref().chunks_exact(2).take(4);

@@ -1,4 +1,4 @@
-//! One person's keys in memory, and a device that signs, for tests.
+//! Person's keys in memory, and a device that signs, for tests.
 
 use std::sync::{Arc, Mutex};
 

@@ -31,7 +31,7 @@ pub enum StoreKeyError {
     /// The person has no such device.
     #[error("the person has no such device")]
     Unknown,
-    /// It has not been let in.
+    /// Device is not active.
     #[error("the device is not active")]
     NotActive,
     /// The caller holds a session, and that is not enough here.

@@ -29,10 +29,10 @@ pub struct ProofKeyForm {
 /// Errors that prevent a proof key from being stored.
 #[derive(Debug, thiserror::Error)]
 pub enum PutProofKeyError {
-    /// It is none.
+    /// Proof key is malformed.
     #[error("the proof key is not good")]
     Invalid,
-    /// There is no copy for recovery that it could guard.
+    /// Account has no recovery copy that the proof key could guard.
     #[error("there is no recovery copy")]
     NotSetUp,
     /// No device of the person's has a key that it could be derived from.
@@ -66,7 +66,7 @@ impl ProofKey {
         bytes(text, PROOF).is_some().then(|| Self(Secret::new(text.to_owned())))
     }
 
-    /// As it was sent, to be sealed.
+    /// Text as it was sent, for encryption at rest.
     pub fn expose(&self) -> &str {
         self.0.expose()
     }

@@ -13,7 +13,7 @@ use crate::recovery_copy::{RecoveryCopy, RecoveryForm, StoreCopyError};
 /// Errors that prevent a recovery copy from being returned.
 #[derive(Debug, thiserror::Error)]
 pub enum FindCopyError {
-    /// There is none.
+    /// Recovery is not set up.
     #[error("there is no recovery copy")]
     NotSetUp,
     /// The store did not answer.

@@ -52,7 +52,7 @@ pub enum StoreCopyError {
     /// The request is invalid.
     #[error("the recovery copy is not good")]
     Invalid(Vec<Violation>),
-    /// There is one that is guarded by a proof. It stays.
+    /// Recovery copy exists and is guarded by a proof; it stays.
     #[error("the recovery copy is locked")]
     Locked,
     /// No device of the person's has a key that there could be a copy of.
@@ -125,7 +125,7 @@ impl RecoveryCopy {
     }
 }
 
-/// That the recovery of a person's key is another now, which they are told.
+/// Side effects of a changed recovery: its audit entry and the email to the user.
 pub(crate) fn changed((user, at): (UserId, Timestamp), action: &'static str) -> SideEffects {
     let letter = QueuedEmail::new("recovery-key-changed").to_user(at, user);
     SideEffects::audit(at, user, action).and_mail(letter)

@@ -46,10 +46,10 @@ pub enum RegisterDeviceError {
     /// The self-description is invalid.
     #[error("what the device says of itself is not good")]
     Invalid(Vec<Violation>),
-    /// It has the person's key, by other keys of its own than it names now.
+    /// Device is active with other keys than it names now.
     #[error("the device is active with other keys")]
     OtherKeys,
-    /// There are as many as may be.
+    /// Account has its maximum number of devices.
     #[error("there are {limit} devices already")]
     Full {
         /// Maximum number of devices.

@@ -42,7 +42,7 @@ pub(crate) fn decide(
     Ok((change.with(effects), ()))
 }
 
-/// Those that were turned away the longest ago, where there are too many.
+/// Devices revoked the longest ago, where more are kept than the limit.
 fn surplus_revoked(held: &AccountKeys) -> Vec<DeviceRow> {
     let mut revoked: Vec<_> = held.devices.iter().filter(|it| it.is_revoked()).collect();
     revoked.sort_by_key(|it| it.revoked_at);

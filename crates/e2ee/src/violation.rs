@@ -1,6 +1,6 @@
 //! Violations in a client's request.
 
-/// One fault, told so that a program can find it.
+/// Invalid part of a request, with a path that a program can follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// The field of the request, as it is spelled on the wire.

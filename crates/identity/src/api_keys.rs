@@ -25,7 +25,7 @@ use crate::violation::Violation;
 const MAX_API_KEYS: usize = 20;
 /// Maximum length of a name.
 const MAX_NAME_CHARS: usize = 64;
-/// As much as a budget of a group may be.
+/// Maximum of a key's weekly budget, the same as a group's.
 const MAX_CREDITS: i64 = 1_000_000_000_000;
 
 /// Requested properties of a new key.
@@ -37,8 +37,7 @@ pub struct ApiKeyOptions {
     pub scopes: Option<Vec<String>>,
     /// Time at which it ends; nothing if it does not.
     pub expires_at: Option<Timestamp>,
-    /// So many whole credits may be spent with it within a calendar week; 0 is
-    /// no limit.
+    /// Budget in whole credits per calendar week; 0 is no limit.
     pub weekly_credits: Option<i64>,
 }
 
@@ -54,13 +53,13 @@ pub struct CreatedApiKey {
 /// Reasons why no key was made.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateApiKeyError {
-    /// It cannot be like that.
+    /// Request is invalid.
     #[error("the key cannot be like that")]
     Invalid(Vec<Violation>),
-    /// It was not shown, or not well enough, that it is the owner who asks.
+    /// Proof of ownership is missing or wrong.
     #[error(transparent)]
     Owner(#[from] OwnerError),
-    /// There are as many as may be.
+    /// Owner has the maximum number of keys.
     #[error("there are {limit} API keys already")]
     Full {
         /// Maximum number of keys.
@@ -77,7 +76,7 @@ pub enum CreateApiKeyError {
 /// Reasons why no key was taken away.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoveApiKeyError {
-    /// There is no such key, or no longer.
+    /// No such key, or no longer.
     #[error("there is no such API key")]
     Unknown,
     /// The store did not answer.
@@ -237,7 +236,7 @@ fn revoked(session_ref: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
     ended(session_ref, at, name, |user| (Some(user), None))
 }
 
-/// That a key is no more, told of by whom and of whom `sides` says.
+/// Side effects of a deleted key: audit entry by and about `sides`, and the email.
 pub(crate) fn ended(
     ApiKeyRef { user, key }: ApiKeyRef,
     at: Timestamp,

@@ -36,13 +36,13 @@ pub struct CreatedAppPassword {
 /// Reasons why no app password was made.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateAppPasswordError {
-    /// Its name is none.
+    /// Name is invalid.
     #[error("the name is not good")]
     Invalid(Vec<Violation>),
-    /// It was not shown, or not well enough, that it is the owner who asks.
+    /// Proof of ownership is missing or wrong.
     #[error(transparent)]
     Owner(#[from] OwnerError),
-    /// There are as many as may be.
+    /// Owner has the maximum number of app passwords.
     #[error("there are {limit} app passwords already")]
     Full {
         /// Maximum number of app passwords.

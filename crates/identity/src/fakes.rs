@@ -63,14 +63,14 @@ pub(crate) struct State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meanwhile {
-    /// It is deleted.
+    /// Account was deleted.
     Deleted,
-    /// Its credentials are changed.
+    /// Credentials were changed.
     Changed,
 }
 
 impl Factors {
-    /// Of somebody whose authenticator shows no code that is right.
+    /// Fake of a user whose authenticator app shows no valid code.
     pub(crate) fn on() -> Arc<Self> {
         let factor = Some(Factor { sealed: Vec::new(), state: FactorState::On });
         let state = Mutex::new(State { factor, ..State::default() });

@@ -37,13 +37,13 @@ pub enum PasskeyOptionsError {
     /// The account has a password or a factor, and neither was shown.
     #[error("a proof is needed")]
     ProofNeeded,
-    /// There is nothing to show, and the session is not new.
+    /// Account has nothing to prove with, and its session is too old.
     #[error("the session is too old")]
     SessionTooOld,
     /// The proof is wrong, or was used before.
     #[error("the proof is wrong")]
     WrongProof,
-    /// There were too many wrong ones.
+    /// Too many wrong proofs.
     #[error("too many wrong proofs")]
     TooMany {
         /// Time until the next attempt is allowed.
@@ -69,10 +69,10 @@ pub enum PasskeyAddError {
     /// The address of the server allows no passkeys.
     #[error("the server's address allows no passkeys")]
     Off,
-    /// It cannot be called so.
+    /// Name is invalid.
     #[error("the name is not fit")]
     Name(Violation),
-    /// It was not begun by this user, or too long ago, or was answered before.
+    /// Ceremony belongs to another user, has expired or was completed.
     #[error("no passkey is being added")]
     Over,
     /// The authenticator's answer is not of the form that browsers send.
@@ -84,7 +84,7 @@ pub enum PasskeyAddError {
     /// The authenticator's answer is not one to what was asked.
     #[error("the answer is refused")]
     Refused,
-    /// It was added before, here or elsewhere.
+    /// Passkey was added before, here or to another account.
     #[error("the passkey is known already")]
     Known,
     /// The account has as many passkeys as it may have.
@@ -115,7 +115,7 @@ pub enum PasskeyRemoveError {
 /// Reasons why a passkey was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyChangeError {
-    /// It cannot be called so.
+    /// Name is invalid.
     #[error("the name is not fit")]
     Name(Violation),
     /// The user has no such passkey, or has it no longer.

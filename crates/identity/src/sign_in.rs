@@ -53,7 +53,7 @@ pub enum SignInError {
     /// The password is wrong, or there is no account that it could be of.
     #[error("address or password is wrong")]
     WrongCredentials,
-    /// There were too many wrong passwords for this address.
+    /// Too many wrong passwords for this address.
     #[error("too many wrong passwords for this address")]
     TooMany {
         /// Time until the next attempt is allowed.
@@ -84,7 +84,7 @@ pub enum FactorSignInError {
     /// The code is wrong, or was used before.
     #[error("the code is wrong")]
     WrongCode,
-    /// There were too many wrong codes for this account.
+    /// Too many wrong codes for this account.
     #[error("too many wrong codes for this account")]
     TooMany {
         /// Time until the next attempt is allowed.

@@ -2,7 +2,7 @@
 
 use pia_kernel::utf16_len;
 
-/// One fault, told so that a person can mend it and a program can find it.
+/// Invalid part of a request, with a code for programs and a message for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// The field of the request, as it is spelled on the wire.

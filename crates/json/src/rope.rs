@@ -166,7 +166,7 @@ impl RopeMembers {
     }
 }
 
-/// One part of an object or array, by its places.
+/// Part of an object or array, by its places.
 #[derive(Debug, Clone, Copy, Default)]
 struct JsonPart {
     start: usize,

@@ -26,13 +26,13 @@ pub struct AuditRecord {
     pub subject: AuditSide,
 }
 
-/// One side of an entry.
+/// Side of an entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum AuditSide {
-    /// Nobody was ever on it.
+    /// Entry has no such person.
     #[default]
     Nobody,
-    /// Whoever it was is forgotten, or sealed with a key that is lost.
+    /// Person was erased, or their key is lost.
     Forgotten,
     /// Somebody of whom this is known.
     Known(AuditPerson),

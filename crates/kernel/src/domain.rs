@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use idna::AsciiDenyList;
 use idna::uts46::{DnsLength, Hyphens, Uts46};
 
-/// As many bytes as a name of 253 ASCII characters may have in other scripts.
+/// Maximum length in bytes: that of a name of 253 ASCII characters in other scripts.
 const MAX_BYTES: usize = 253 * 4;
 
 /// Returns the ASCII form of a domain, in lower case (IDNA, UTS 46): equal for

@@ -32,7 +32,7 @@ id!(
     UserId
 );
 id!(
-    /// One sign-in, and the family of refresh tokens that continue it.
+    /// Sign-in, and the family of refresh tokens that continue it.
     SessionId
 );
 id!(

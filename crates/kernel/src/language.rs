@@ -14,7 +14,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// Its name in HTML and in settings: `en`.
+    /// Name in HTML and in settings: `en`.
     pub fn tag(self) -> &'static str {
         match self {
             Self::En => "en",

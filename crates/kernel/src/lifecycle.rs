@@ -73,13 +73,13 @@ pub struct AccountErasure {
 /// Outcome of an erasure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErasureOutcome {
-    /// Nothing of them is left.
+    /// Account and all its data were erased.
     Erased,
     /// Without them nobody could look after the server.
     LastAdmin,
     /// The session ended before, or the account was deactivated.
     SessionOver,
-    /// There is no such account.
+    /// No such account.
     Gone,
 }
 

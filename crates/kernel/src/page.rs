@@ -12,14 +12,14 @@ use crate::Timestamp;
 pub struct Cursor {
     /// The time of the entry that stands there.
     pub at: Timestamp,
-    /// Its id.
+    /// Id.
     pub id: Uuid,
 }
 
 /// Requested page of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRequest {
-    /// It begins behind this place; at the top if there is none.
+    /// Cursor that the page begins after; none for the first page.
     pub after: Option<Cursor>,
     /// Maximum number of entries.
     pub limit: u16,
@@ -28,7 +28,7 @@ pub struct PageRequest {
 /// A part of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
-    /// Its entries.
+    /// Entries.
     pub items: Vec<T>,
     /// Behind which place the next part begins; nothing if this is the last.
     pub next: Option<Cursor>,

@@ -4,10 +4,10 @@
 /// second factor with this request, or by a sign-in a few minutes ago.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reauthentication {
-    /// They have.
+    /// Caller proved themselves recently.
     Fresh,
-    /// They signed in longer ago, and showed nothing since.
+    /// Caller's last proof is too old.
     Stale,
-    /// They signed in with a password for a program, which shows nothing.
+    /// Caller signed in with an app password, which proves nothing.
     Delegated,
 }

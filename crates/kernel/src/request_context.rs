@@ -21,9 +21,9 @@ pub struct RequestContext {
     pub address: Option<IpAddr>,
     /// The program that sent it, as programs name themselves.
     pub agent: Option<Arc<str>>,
-    /// By which id the request is logged.
+    /// Id that the request is logged under.
     pub request: Option<Arc<str>>,
-    /// In which language its sender reads, as far as it says.
+    /// Language of the sender, where known.
     pub language: Option<Language>,
 }
 
@@ -32,7 +32,7 @@ thread_local! {
 }
 
 impl RequestContext {
-    /// That of the future which is being polled; an empty one outside of any.
+    /// Context of the future that is being polled; an empty one outside of any.
     pub fn current() -> Self {
         CURRENT.with_borrow(Self::clone)
     }

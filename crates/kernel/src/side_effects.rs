@@ -17,14 +17,13 @@ pub struct SideEffects {
 }
 
 impl SideEffects {
-    /// That a user did something with what is their own.
+    /// Audit entry of a user's action on their own account.
     pub fn audit(at: Timestamp, user: UserId, action: &'static str) -> Self {
         let entry = AuditEntry { at, actor: Some(user), subject: None, object: None, action };
         Self { audit: vec![entry], mail: Vec::new() }
     }
 
-    /// That something happened to a user which they did not do, or which
-    /// nobody knows them to have done.
+    /// Audit entry of something that happened to a user by someone else, or by an unknown person.
     pub fn about(at: Timestamp, user: UserId, action: &'static str) -> Self {
         let entry = AuditEntry { at, actor: None, subject: Some(user), object: None, action };
         Self { audit: vec![entry], mail: Vec::new() }
@@ -46,7 +45,7 @@ impl SideEffects {
     }
 }
 
-/// One line of the audit log.
+/// Line of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
     /// Time of the event.
@@ -67,19 +66,19 @@ pub struct AuditEntry {
 pub struct Mail {
     /// Time at which it is written.
     pub at: Timestamp,
-    /// To whom.
+    /// Recipient of the email.
     pub to: Recipient,
     /// Content of the email.
     pub letter: QueuedEmail,
 }
 
-/// To whom a letter goes.
+/// Recipient of an email.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recipient {
-    /// To a user, at the address they have when it is written. It goes with
-    /// their account.
+    /// User, at the address they have when it is rendered. The email is deleted with their
+    /// account.
     User(UserId),
-    /// To an address that need not be a user's.
+    /// Address that need not be a user's.
     Address(String),
 }
 
@@ -105,12 +104,12 @@ impl QueuedEmail {
         self
     }
 
-    /// To a user.
+    /// Addresses the email to a user.
     pub fn to_user(self, at: Timestamp, user: UserId) -> Mail {
         Mail { at, to: Recipient::User(user), letter: self }
     }
 
-    /// To an address.
+    /// Addresses the email to an address.
     pub fn to_address(self, at: Timestamp, address: impl Into<String>) -> Mail {
         Mail { at, to: Recipient::Address(address.into()), letter: self }
     }

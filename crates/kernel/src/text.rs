@@ -6,7 +6,7 @@ pub fn utf16_len(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// As much of a text as has so many [`utf16_len`].
+/// Prefix of a text with at most `max` [`utf16_len`].
 pub fn truncate(text: &str, max: usize) -> &str {
     let mut left = max;
     let end = text.char_indices().find(|(_, char)| match left.checked_sub(char.len_utf16()) {

@@ -14,7 +14,7 @@ use pia_kernel::{Secret, ascii_domain};
 pub struct MailSettings {
     /// Host of the relay. Its certificate must be for this name.
     pub host: Host,
-    /// On which port it listens.
+    /// Port of the relay.
     pub port: u16,
     /// Encryption of the connection.
     pub security: Security,
@@ -37,7 +37,7 @@ pub enum Security {
     StartTls,
     /// TLS from the beginning.
     Tls,
-    /// Nothing: for a relay on the same machine.
+    /// No credentials, for a relay on the same machine.
     None,
 }
 
@@ -56,13 +56,13 @@ impl Security {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host(String);
 
-/// It is no name of a machine.
+/// Error: not a valid host name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected a host such as smtp.example.com, without a scheme or a port")]
 pub struct InvalidHost;
 
 impl Host {
-    /// As it was written.
+    /// Text as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -93,7 +93,7 @@ impl FromStr for Host {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SenderAddress(Address);
 
-/// It is no address that mail can come from.
+/// Error: not an address that mail can come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected an address such as pia@example.com")]
 pub struct InvalidAddress;

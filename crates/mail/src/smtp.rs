@@ -28,7 +28,7 @@ use outcome::{Failure, Step};
 pub struct SmtpRelay {
     settings: LiveSetting<Option<MailSettings>>,
     own_name: ClientId,
-    /// Of the settings as they were when somebody last sent.
+    /// Connection pool with the settings it was made for.
     current: Mutex<Option<Current>>,
 }
 

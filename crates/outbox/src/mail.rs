@@ -24,7 +24,7 @@ pub struct ClaimToken {
     /// Number of times it was claimed, this time included; the next claim
     /// increments it.
     pub tries: u32,
-    /// Since when it waits.
+    /// Time since which it is queued.
     pub queued_at: Timestamp,
 }
 
@@ -38,7 +38,7 @@ pub struct OutgoingEmail {
     pub name: String,
     /// Values of the template's fields, by name.
     pub fields: BTreeMap<String, String>,
-    /// In which language; the operator's choice if it is not known.
+    /// Language; the operator's default if unknown.
     pub language: Option<Language>,
     /// Time at which it was written.
     pub at: Timestamp,
@@ -70,23 +70,23 @@ impl fmt::Debug for OutgoingEmail {
 /// an account.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EmailContent {
-    /// Its subject, one line.
+    /// Subject, one line.
     pub subject: String,
-    /// Its text for programs that show no HTML.
+    /// Text for programs that show no HTML.
     pub text: String,
-    /// Its HTML version.
+    /// HTML version.
     pub html: String,
 }
 
 /// A mail as a relay takes it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RenderedMail {
-    /// By which it is known again, should it be sent twice.
+    /// Id by which a repeated delivery is recognised.
     pub id: MailId,
     /// The address it goes to.
     pub to: String,
     /// Time at which it was written.
     pub at: Timestamp,
-    /// Its rendered content.
+    /// Rendered content.
     pub rendition: EmailContent,
 }

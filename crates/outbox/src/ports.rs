@@ -8,12 +8,12 @@ use crate::{ClaimToken, ClaimedEmail, EmailContent, OutgoingEmail, RenderedMail}
 /// Result of claiming an email.
 #[derive(Debug)]
 pub enum ClaimResult {
-    /// It is ours, and can be read.
+    /// Claimed and readable.
     Mail(Box<ClaimedEmail>),
-    /// It is ours, but sealed under a key that this server does not have. One
-    /// that is just being set up anew may have it.
+    /// Claimed, but sealed under a key that this server does not have; a server that is being set
+    /// up again may have it.
     Locked(ClaimToken),
-    /// It is ours, but nobody will ever read it.
+    /// Claimed, but unreadable for ever.
     Ruined(ClaimToken),
 }
 
@@ -71,7 +71,7 @@ pub enum RenderError {
     /// Something is missing without which it makes no sense.
     #[error("the letter's field `{0}` is missing or has another form")]
     Field(&'static str),
-    /// It could not be written, whatever is filled in.
+    /// Template could not be rendered, whatever its values.
     #[error("the letter could not be written")]
     Template,
 }

@@ -1,4 +1,4 @@
-//! Whoever takes mails out of the outbox to the relay.
+//! Sender: delivers emails from the outbox to the relay.
 
 mod tally;
 #[cfg(test)]
@@ -30,15 +30,15 @@ pub struct OutboxSenderPorts {
 /// Outcome of one delivery attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// There was none to send.
+    /// Outbox has nothing to send.
     Nothing,
-    /// It is the relay's now.
+    /// Relay accepted the email.
     Sent,
-    /// It is tried again later.
+    /// Email is retried later.
     Postponed,
-    /// It will never be sent.
+    /// Email is abandoned.
     GivenUp,
-    /// It is tried again later, and no other need be tried now.
+    /// Relay is unreachable; this email and all others are retried later.
     RelayAway,
 }
 

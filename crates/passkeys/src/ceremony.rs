@@ -27,8 +27,7 @@ const MAX_CREDENTIAL_BYTES: usize = 1023;
 pub struct WebauthnCeremony(Webauthn);
 
 impl WebauthnCeremony {
-    /// Those of the server that browsers know under this address;
-    /// authenticators show its name beside the account.
+    /// Ceremonies of a server at this public URL; authenticators show its name beside the account.
     pub fn at(public_url: &str, name: &str) -> Result<Self, PasskeysUnavailable> {
         let RelyingParty { id, origin } = RelyingParty::at(public_url)?;
         let builder = WebauthnBuilder::new(&id, &origin);

@@ -11,7 +11,7 @@ pub enum PasskeysUnavailable {
     /// Browsers hand passkeys to nobody on the way.
     #[error("it is no https address, and browsers take passkeys nowhere else but on localhost")]
     Readable,
-    /// It is none of the web's.
+    /// Address is not one that browsers open.
     #[error("it is no address that browsers open")]
     Unknown,
 }

@@ -19,10 +19,10 @@ pub enum HashCostError {
         HashCost::MAX_MEMORY_KIB
     )]
     Memory,
-    /// One pass at least; beyond the most, a single sign-in takes minutes.
+    /// Fewer than one pass, or so many that a single sign-in takes minutes.
     #[error("a hash takes from 1 to {} iterations", HashCost::MAX_ITERATIONS)]
     Iterations,
-    /// One lane at least.
+    /// Fewer than one lane.
     #[error("a hash takes from 1 to {} lanes", HashCost::MAX_PARALLELISM)]
     Parallelism,
 }

@@ -8,8 +8,8 @@ use pia_kernel::Unavailable;
 /// hash's need is never touched, so it costs addresses and no memory.
 const MAPPED_BLOCKS: usize = 33 * 1024;
 
-/// One thread's memory, kept from one hash to the next while there are more
-/// to make: fresh pages would cost a tenth of the time.
+/// Memory of a hashing thread, kept while more hashes wait: fresh pages would cost a tenth of the
+/// time.
 #[derive(Default)]
 pub(crate) struct HashMemory {
     blocks: Vec<Block>,
@@ -18,8 +18,8 @@ pub(crate) struct HashMemory {
 }
 
 impl HashMemory {
-    /// As many blocks as a hash needs. What they hold is of no meaning: the
-    /// first pass writes each before it reads it.
+    /// Blocks for one hash. Their contents are arbitrary: the first pass writes each before it
+    /// reads it.
     pub(crate) fn blocks(&mut self, count: usize) -> Result<&mut [Block], Unavailable> {
         #[cfg(test)]
         {

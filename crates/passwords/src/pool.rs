@@ -26,7 +26,7 @@ type Work = Box<dyn FnOnce(&mut HashMemory) + Send>;
 /// would need its memory, and file access waits for them too.
 pub(crate) struct Pool {
     queue: Arc<Queue>,
-    /// In hand and waiting together.
+    /// Maximum number of hashes, running and waiting.
     max: usize,
 }
 
@@ -146,7 +146,7 @@ impl Queue {
         }
     }
 
-    /// Nothing panics while it holds the lock, so what a poisoned one guards is whole.
+    /// Locks the state. Nothing panics while it is held, so a poisoned one is still valid.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

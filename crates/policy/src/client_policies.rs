@@ -37,7 +37,7 @@ pub struct ClientPolicyDraft {
 pub struct ClientPolicy {
     /// Id of the policy.
     pub id: ClientPolicyId,
-    /// Its contents.
+    /// Contents of the policy.
     pub draft: ClientPolicyDraft,
     /// Time of the last change.
     pub updated_at: Timestamp,
@@ -81,13 +81,13 @@ pub enum ClientPolicyError {
     /// Another policy has this name.
     #[error("Another client policy has this name.")]
     NameTaken,
-    /// There is no such policy.
+    /// No such policy.
     #[error("There is no such client policy.")]
     Unknown,
-    /// There is no such policy to assign.
+    /// Policy to assign does not exist.
     #[error("There is no such client policy.")]
     UnknownAssigned,
-    /// There is no such group.
+    /// No such group.
     #[error("There is no such group.")]
     UnknownGroup,
     /// The policy is assigned to groups.

@@ -19,7 +19,7 @@ impl Edition {
     /// Every edition.
     pub const ALL: [Self; 3] = [Self::Community, Self::Enterprise, Self::Cloud];
 
-    /// Its name in a licence.
+    /// Name in a licence.
     pub fn name(self) -> &'static str {
         match self {
             Self::Community => "Community",

@@ -31,7 +31,7 @@ impl Feature {
         Self::ManagedCloud,
     ];
 
-    /// Its name in a licence and on the wire.
+    /// Name in a licence and on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::OAuth => "OAuth",

@@ -22,16 +22,16 @@ pub use settings::{GroupSettings, MAX_LIMIT, MODES, SettingChange, SettingsError
 /// Errors that prevent a group from being read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum GroupError {
-    /// It cannot be called so.
+    /// Name is invalid.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// It cannot be set so.
+    /// Setting is invalid.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// Another one is called so.
     #[error("another group has this name, in whichever case")]
     NameTaken,
-    /// There is none.
+    /// No such group.
     #[error("there is no such group")]
     Unknown,
     /// New accounts are in it.
@@ -40,7 +40,7 @@ pub enum GroupError {
     /// Somebody is in it.
     #[error("there are accounts in this group; put them into another one before")]
     HasMembers,
-    /// Nobody has such an account.
+    /// No such account.
     #[error("there is no such account")]
     UnknownAccount,
     /// The store did not answer.
@@ -172,7 +172,7 @@ impl Groups {
     }
 }
 
-/// That it was done to a group, by whoever did it.
+/// Side effects of a change of a group.
 fn audit_effects(
     at: Timestamp,
     by: Option<UserId>,

@@ -14,7 +14,7 @@ pub struct Licence {
     pub id: Uuid,
     /// Edition it was sold as.
     pub edition: String,
-    /// To whom.
+    /// Licensee's name.
     pub licensee: String,
     /// Included features.
     pub features: BTreeSet<Feature>,
@@ -31,13 +31,13 @@ pub struct Licence {
 /// Errors that prevent a licence file from being accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LicenceError {
-    /// It is no licence, or a part of one is missing.
+    /// File is not a licence, or a part of it is missing.
     #[error("the licence file is truncated or is no licence: {0}")]
     Truncated(&'static str),
-    /// It names another issuer's key.
+    /// Licence names another issuer's key.
     #[error("the licence was issued with another key ({0}) than this build accepts")]
     Foreign(String),
-    /// Its signature does not fit what it says.
+    /// Signature does not match.
     #[error("the licence's signature is wrong: it was changed or forged")]
     Forged,
     /// The content cannot be parsed, though the signature is good; or it is in
@@ -49,18 +49,18 @@ pub enum LicenceError {
 /// Result of reading the installed licence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LicenceState {
-    /// There is no file.
+    /// File is missing.
     Missing,
-    /// There is one that is not accepted.
+    /// Licence is not accepted.
     Refused(LicenceError),
-    /// There is a licence; it may have ended.
+    /// Licence is accepted; it may have expired.
     Loaded(Licence),
 }
 
 /// Permissions of a licence at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Licensed<'a> {
-    /// Nothing but setting the server up.
+    /// Setup alone is available.
     Not,
     /// Reading, leaving and staying signed in: the licence has ended.
     Expired(&'a Licence),
@@ -90,7 +90,7 @@ impl LicenceState {
 }
 
 impl LicenceError {
-    /// Its name on the wire.
+    /// Name on the wire.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Truncated(_) => "license_truncated",

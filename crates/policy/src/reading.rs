@@ -12,7 +12,7 @@ pub struct LicenceReading {
     pub licence: Licence,
     /// Features it names that this version does not know; they are not in.
     pub unknown_features: Vec<String>,
-    /// Its text on one line.
+    /// Text on one line.
     pub text: String,
 }
 

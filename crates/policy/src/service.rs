@@ -10,7 +10,7 @@ use crate::licence::{Licence, LicenceError};
 pub enum SetupState {
     /// A licence is in force: nothing is left to do.
     Done,
-    /// There is no licence.
+    /// Server has no licence.
     NoLicence,
     /// The installed licence is not accepted.
     Refused(LicenceError),
@@ -24,16 +24,16 @@ pub enum InstallError {
     /// One is in force: set-up is over.
     #[error("the server has a licence in force; replace its licence file to change it")]
     AlreadyLicensed,
-    /// Only who can read the server's files may set it up.
+    /// Setup token is wrong.
     #[error("the setup token is wrong: it is in the file that Setup:TokenPath names")]
     WrongToken,
-    /// It is none that this build accepts.
+    /// Licence is not accepted by this build.
     #[error(transparent)]
     Refused(#[from] LicenceError),
-    /// It would change nothing: its end has passed.
+    /// Licence has expired already.
     #[error("the licence ended at {0}")]
     Ended(Timestamp),
-    /// It could not be kept, or the token not be read.
+    /// Licence could not be stored, or the token not be read.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }

@@ -25,7 +25,7 @@ pub struct SigningKey {
 /// Errors that occur when a signing key is parsed or generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LicenceKeyError {
-    /// It is something else, or more than one.
+    /// Text is not exactly one key.
     #[error("there must be one line of the form `{FORM}…`")]
     Form,
     /// The part after the form is not 32 bytes long.

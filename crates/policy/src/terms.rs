@@ -19,7 +19,7 @@ pub struct Terms {
     pub id: Uuid,
     /// Edition it is sold as.
     pub edition: String,
-    /// To whom.
+    /// Licensee's name.
     pub licensee: String,
     /// Included features; nothing for those of its edition.
     pub features: Option<BTreeSet<Feature>>,

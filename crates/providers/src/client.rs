@@ -71,7 +71,7 @@ type Ready = openidconnect::Client<
     EndpointNotSet,
 >;
 
-/// One provider, to be spoken to.
+/// Provider, to be spoken to.
 pub(crate) struct Client(Ready);
 
 impl Client {

@@ -25,16 +25,16 @@ pub struct ProviderSetupError(#[from] reqwest::Error);
 /// secrets.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
-    /// It may be read or forged on the way there.
+    /// Address may be read or forged on the way.
     #[error("the address is neither https nor on this machine")]
     Insecure,
-    /// There was no answer.
+    /// Request failed.
     #[error("the request failed: {0}")]
     Failed(#[source] reqwest::Error),
-    /// There was none in time.
+    /// Answer did not arrive in time.
     #[error("there was no answer in time")]
     TooSlow,
-    /// There was more of it than is read.
+    /// Answer exceeds the size limit.
     #[error("the answer is longer than 1 MiB")]
     TooLong,
     /// The provider says that it failed, or that it is elsewhere.

@@ -11,20 +11,20 @@ use pia_kernel::Secret;
 pub enum IssuerRule {
     /// The authority itself, to the letter.
     Exact,
-    /// Any tenant of the authority, which publishes a template of its issuers
-    /// as Microsoft's common one does.
+    /// Any tenant of the authority, which publishes a template of its issuers like Microsoft's
+    /// common endpoint.
     AnyTenant,
 }
 
-/// One provider.
+/// Provider.
 #[derive(Debug, Clone)]
 pub struct ProviderSettings {
-    /// By which name it knows this server.
+    /// Client id of this server.
     pub client_id: String,
     /// Secret that authenticates this server as that client; `None` for a
     /// public client.
     pub client_secret: Option<Secret<String>>,
-    /// Its address, to which `/.well-known/openid-configuration` belongs.
+    /// Address, to which `/.well-known/openid-configuration` belongs.
     pub authority: String,
     /// Issuers accepted in its tokens.
     pub issuer: IssuerRule,

@@ -21,25 +21,25 @@ const MAX_SUBJECT_BYTES: usize = 255;
 /// Reasons for which a token is rejected.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TokenError {
-    /// Its key is none of those that the provider published.
+    /// Key is not among those that the provider published.
     #[error("its key is not known")]
     UnknownKey,
-    /// It is not signed, not for us, not of this sign-in, or not of now.
+    /// Signature, audience, nonce or expiry is wrong.
     #[error(transparent)]
     Claims(ClaimsVerificationError),
-    /// It is not good yet.
+    /// Token is not valid yet.
     #[error("it is not good yet")]
     Early,
-    /// It is from somebody else.
+    /// Issuer is another.
     #[error("its issuer is not the provider's")]
     Issuer,
-    /// It is of somebody in another tenant.
+    /// Tenant is another.
     #[error("its tenant is not the one that is set up")]
     Tenant,
-    /// It was given to somebody else.
+    /// Authorized party is another.
     #[error("another client asked for it")]
     Party,
-    /// Its subject is in no form that is kept.
+    /// Subject is malformed.
     #[error("its subject is empty, too long or no line of text")]
     Subject,
 }

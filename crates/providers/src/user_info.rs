@@ -51,7 +51,7 @@ pub(crate) async fn fetch_user_info(
     }
 }
 
-/// Nothing of what is told of somebody else.
+/// Parses userinfo; none if it is about another subject.
 fn parse_user_info(body: &[u8], subject: &str) -> Option<UserInfo> {
     let told: UserInfoResponse = serde_json::from_slice(body).ok()?;
     if told.sub != subject {

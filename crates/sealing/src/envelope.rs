@@ -23,16 +23,16 @@ pub struct SealContext<'a> {
 /// Errors that prevent a sealed value from being opened.
 #[derive(Debug, thiserror::Error)]
 pub enum UnsealError {
-    /// It was sealed under a key that the server does not have.
+    /// Value was sealed under a key that the server does not have.
     #[error("sealed under master key {0}, which is not at hand")]
     OtherKey(KeyId),
     /// The person's salt was deleted, and with it all that was sealed.
     #[error("the person's salt is gone")]
     Shredded,
-    /// It is in no form that this version knows.
+    /// Value is in no known format.
     #[error("not in a known form")]
     Malformed,
-    /// It was changed, or moved from where it was sealed.
+    /// Value was modified, or moved from where it was sealed.
     #[error("changed, or sealed for another place")]
     Forged,
     /// The salt could not be read.

@@ -16,7 +16,7 @@ pub enum MasterKeyError {
          Encryption:AcceptNewMasterKey the old data is given up"
     )]
     Other(KeyId),
-    /// Nobody could say.
+    /// Database is unavailable.
     #[error("SVC-ENC-002: the master key could not be checked: {0}")]
     Unavailable(#[from] Unavailable),
 }
@@ -26,10 +26,9 @@ pub enum MasterKeyError {
 pub enum KeyGuard {
     /// The stored data is sealed under the key in use.
     Known,
-    /// It was sealed under the previous key, and new data is under this one.
+    /// Stored data is sealed under the previous key, and new data under this one.
     Succeeded,
-    /// It was sealed under a key that nobody has any more; what is left of it
-    /// cannot be read. The operator said that this is meant.
+    /// Stored data is sealed under a lost key and cannot be read, as the operator confirmed.
     GivenUp,
 }
 
@@ -62,9 +61,9 @@ impl KeyGuard {
 /// Policy for a key that does not match the stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AcceptNew {
-    /// It is, and what the old one sealed is given up.
+    /// Replaces the key; what the old one sealed is given up.
     Yes,
-    /// It stops the start.
+    /// Refuses another key, which stops the start.
     No,
 }
 

@@ -81,8 +81,8 @@ impl PersonSeal {
         keyed.map(|it| &it.key).ok_or_else(|| UnsealError::OtherKey(id.clone()))
     }
 
-    /// By which a value is known again without being opened, and which tells
-    /// nothing of it to whoever lacks the person's key.
+    /// Keyed digest by which a value is recognised without being opened; it reveals nothing
+    /// without the person's key.
     pub fn digest(&self, plain: &[u8]) -> Vec<u8> {
         let tag = hmac::sign(&self.digests, plain);
         tag.as_ref().iter().take(DIGEST_LEN).copied().collect()

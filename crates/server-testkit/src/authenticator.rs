@@ -18,7 +18,7 @@ pub const PRESENT: u8 = 0x01;
 pub const VERIFIED: u8 = 0x04;
 const ATTESTED: u8 = 0x40;
 
-/// One passkey, and what holds it.
+/// Passkey, and what holds it.
 #[derive(Debug)]
 pub struct Authenticator {
     key: EcdsaKeyPair,
@@ -140,7 +140,7 @@ impl Authenticator {
         }
     }
 
-    /// As COSE writes it: a map of five, `{1: 2, 3: -7, -1: 1, -2: x, -3: y}`.
+    /// COSE form of the key: a map of five, `{1: 2, 3: -7, -1: 1, -2: x, -3: y}`.
     fn public_key(&self) -> Vec<u8> {
         let point = &self.key.public_key().as_ref()[1..];
         let (x, y) = point.split_at(32);

@@ -43,7 +43,7 @@ pub struct Browser {
 pub struct Element(String);
 
 impl Browser {
-    /// One whose reader prefers these languages: `de, en;q=0.5`.
+    /// Browser whose user prefers these languages: `de, en;q=0.5`.
     pub async fn start(languages: &str) -> Self {
         let (process, addr) = driver().await;
         let profile = tempfile::tempdir().expect("a temporary folder");
@@ -67,7 +67,8 @@ impl Browser {
         Self { driver, session, _process: process, _profile: profile }
     }
 
-    /// Any command of the session: `POST`, `url`, `{ "url": … }`. Answers its value.
+    /// Sends a command of the session, such as `POST`, `url`, `{ "url": … }`, and returns its
+    /// value.
     pub async fn command(&self, method: &str, path: &str, body: &Value) -> Value {
         send_command(&self.driver, method, &format!("{}/{path}", self.session), body).await
     }

@@ -7,7 +7,7 @@ use crate::harness::{PASSWORD, TestApp};
 
 /// Browser that is signed in to the console.
 pub struct Console {
-    /// Its connection, without the cookie.
+    /// Connection, without the cookie.
     pub client: Client,
     /// Value of its `Cookie` header.
     pub cookie: String,

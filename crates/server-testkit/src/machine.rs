@@ -115,7 +115,7 @@ impl Machine {
         format!("/api/e2ee/devices/{}/{what}", self.id)
     }
 
-    /// Its signature over what version 1 or 2 of an approval signs.
+    /// Signature over what version 1 or 2 of an approval signs.
     pub fn approval(&self, target: &Self, session: &str, version: Option<u8>) -> Value {
         let (wrapped, salt) = (text(7, 60), text(8, 32));
         let (id, key) = (&target.id, target.public_key());

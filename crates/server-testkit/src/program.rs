@@ -49,7 +49,7 @@ const BASE: &[(&str, &str)] = &[
 ];
 
 impl Call {
-    /// In Development, in an empty folder.
+    /// Program in Development, in an empty folder.
     pub fn new() -> Self {
         Self { arguments: Vec::new(), ..Self::bare() }.with_all(BASE)
     }

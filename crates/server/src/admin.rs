@@ -27,7 +27,7 @@ const DAY: Duration = Duration::from_hours(24);
 /// Said of a role that is given to whoever may not own the address.
 const UNVERIFIED: &str = "WARNING: nobody has shown that the address is theirs. Make sure that it \
                           is the right person who has made this account.\n";
-/// As many invitations as are read at once.
+/// Number of invitations read at once.
 const PART: u16 = 200;
 
 /// Reasons why accounts are not changed as asked.
@@ -42,22 +42,22 @@ pub enum AdminError {
     /// The account stays as it was.
     #[error("nothing was changed: {0}")]
     Role(#[from] RoleError),
-    /// Nobody was invited.
+    /// Invitation was not sent.
     #[error("nobody was invited: {}", reason(.0))]
     Invite(#[from] InviteError),
     /// The group stays as it was.
     #[error("nothing was changed: {0}")]
     Group(#[from] GroupError),
-    /// One group is all that there may be.
+    /// Server has no groups.
     #[error("nothing was changed: no licence in force includes GroupManagement")]
     NoGroups,
-    /// There is no key to take away.
+    /// No such API key.
     #[error("there is no such API key; it may have been taken away")]
     NoApiKey,
     /// Budgets do not agree with what is reserved in them.
     #[error("{0}")]
     Unsound(String),
-    /// There is nothing to take back.
+    /// No such invitation.
     #[error("there is no such invitation; it may have been used")]
     NoInvitation,
     /// The database did not answer.

@@ -1,4 +1,4 @@
-//! That the group of those who do not pay is there.
+//! Check that the free tier's group exists.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,9 +21,9 @@ pub(crate) struct FreeGroup {
 /// Result of the last check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GroupLookup {
-    /// It is there, or none is named.
+    /// Group exists, or none is configured.
     Fine,
-    /// There is no such group.
+    /// No such group.
     Missing(GroupId),
 }
 

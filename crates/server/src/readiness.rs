@@ -20,7 +20,7 @@ pub(crate) struct FileChecks {
     db: Database,
     licence: LiveSetting<LicenceState>,
     clock: Arc<dyn Clock>,
-    /// Whoever comes while somebody looks waits for what they find.
+    /// Last check's result, which concurrent requests wait for and share.
     last: Mutex<Option<(Instant, (bool, bool))>>,
 }
 

@@ -30,7 +30,7 @@ pub struct Setup {
     licence: Arc<LicenceFile>,
     token: Arc<TokenFile>,
     admins: Arc<Administrators>,
-    /// Of two who install at once, the second finds that set-up is over.
+    /// Lock of installation: of two at once, the second finds setup completed.
     installing: Arc<Mutex<()>>,
 }
 

@@ -16,7 +16,7 @@ impl BaseUrl {
         Self(format!("{scheme}://{host}{path}"))
     }
 
-    /// As it is put before a path that begins with a slash.
+    /// URL to prepend to a path that begins with a slash.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -54,15 +54,15 @@ Settings, which win over the environment and the files:
 /// Command of the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// To serve until it is stopped.
+    /// Serves until stopped.
     Serve,
-    /// To bring the database up to date, and end.
+    /// Migrates the database and exits.
     MigrateOnly,
-    /// To change accounts, and end.
+    /// Changes accounts and exits.
     Admin(AdminCommand),
-    /// To say how it is called, and end.
+    /// Prints the usage and exits.
     Help,
-    /// To say which version it is, and end.
+    /// Prints the version and exits.
     Version,
 }
 
@@ -155,7 +155,7 @@ impl CommandLine {
         Ok(())
     }
 
-    /// Whoever asks for help among other things gets help.
+    /// Sets the command; help wins over all others.
     fn prefer(&mut self, command: Command) {
         let rank = |it: &Command| match it {
             Command::Serve => 0,

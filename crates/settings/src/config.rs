@@ -84,7 +84,7 @@ pub struct Config {
     pub sync: SyncConfig,
     /// Start of the weeks of budgets.
     pub token_usage: TokenUsage,
-    /// Those who do not pay.
+    /// Rules for users without a paid plan.
     pub free_tier: FreeTier,
     /// Notices for the operator, each worth a warning in the log.
     pub notices: Vec<Notice>,

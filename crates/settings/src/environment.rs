@@ -29,7 +29,7 @@ impl Environment {
         Self("Production".to_owned())
     }
 
-    /// As the operator spelled it.
+    /// Name as the operator spelled it.
     pub fn name(&self) -> &str {
         &self.0
     }

@@ -64,7 +64,7 @@ impl Reason {
     }
 }
 
-/// One thing for which the settings cannot be used.
+/// Error in the settings.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SettingError {
     key: Option<String>,
@@ -125,7 +125,7 @@ impl Faults {
         if faults.is_empty() { Ok(()) } else { Err(Self(faults)) }
     }
 
-    /// One after the other, each worth a line in the log.
+    /// Errors, each worth a line in the log.
     pub fn iter(&self) -> impl Iterator<Item = &SettingError> {
         self.0.iter()
     }

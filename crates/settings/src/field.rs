@@ -10,8 +10,8 @@ use super::section::{Layered, Outcome, join};
 use super::setting::Setting;
 use super::snapshot::Effect;
 
-/// One setting. Whatever is wrong with it is written down, and reading goes on
-/// with the default, so that an operator hears of all faults at once.
+/// Field of a setting. An invalid value is recorded, and reading continues with the default, so
+/// that an operator sees all errors at once.
 pub(super) struct Field<'a> {
     layered: &'a Layered,
     outcome: &'a mut Outcome,

@@ -19,7 +19,7 @@ const DAY: Duration = Duration::from_hours(24);
 pub struct Jwt {
     /// Keys that sign access tokens, and under which refresh tokens are hashed.
     pub keys: SigningKeys,
-    /// In whose name tokens are issued, and for whom.
+    /// Issuer and audience of access tokens.
     pub names: TokenNames,
     /// Lifetimes of tokens, and the maximum number of sessions per user.
     pub sessions: SessionSettings,

@@ -28,7 +28,7 @@ const NAMED: &[(&str, &str)] = &[
 /// Longer than any file of settings that is meant.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-/// One source of settings.
+/// Source of settings.
 pub(super) struct Layer {
     origin: String,
     settings: Dict,

@@ -15,8 +15,7 @@ type Follower = Box<dyn Fn(&Config) + Send>;
 
 /// Hands settings that are read again to those that use them.
 pub struct LiveConfig {
-    /// As they were when the server started, which is what serves where a
-    /// change needs a restart.
+    /// Settings at the start, in force where a change needs a restart.
     started: Arc<Snapshot>,
     state: Mutex<State>,
 }

@@ -11,11 +11,11 @@ use super::setting::{Setting, choice};
 pub struct Logging {
     /// From which level on, as `tracing` filters are written.
     pub level: String,
-    /// In which form.
+    /// Format of log lines.
     pub format: LogFormat,
 }
 
-/// In which form a line of the log is.
+/// Format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.

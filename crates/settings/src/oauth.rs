@@ -22,7 +22,7 @@ const MAX_TIMEOUT: Duration = Duration::from_mins(1);
 /// Identity providers.
 #[derive(Debug, Clone)]
 pub struct OAuth {
-    /// Those that are set up.
+    /// Configured providers.
     pub providers: ProvidersSettings,
 }
 
@@ -39,7 +39,7 @@ impl OAuth {
     }
 }
 
-/// One provider; nothing where it has no client id, and so is off.
+/// Provider; nothing where it has no client id, and so is off.
 fn read_provider(from: &mut Section<'_>, provider: Provider) -> Option<ProviderSettings> {
     let client_id = from.reload("ClientId").optional::<String>();
     let client_secret = from.reload("ClientSecret").optional::<Secret<String>>();

@@ -14,9 +14,9 @@ const MIN_COST: u64 = 7168 * 5;
 /// Cost of password hashes.
 #[derive(Debug, Clone)]
 pub struct PasswordHashing {
-    /// Of one hash. A password is hashed anew at sign-in where it changed.
+    /// Cost of one hash. A password with another cost is rehashed at sign-in.
     pub cost: HashCost,
-    /// Of all together.
+    /// Limits of all hashing together.
     pub size: PoolSize,
 }
 

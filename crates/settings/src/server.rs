@@ -55,7 +55,7 @@ pub struct ServerConfig {
 pub struct TlsFiles {
     /// The chain, the server's own certificate first, as PEM.
     pub certificate: PathBuf,
-    /// Its private key, as PEM.
+    /// Private key, as PEM.
     pub key: PathBuf,
 }
 

@@ -19,7 +19,7 @@ const MAX_TIMEOUT: Duration = Duration::from_mins(2);
 pub struct Smtp {
     /// The relay; none where mail is not set up.
     pub relay: Option<MailSettings>,
-    /// In which language letters are written to those whose own is not known.
+    /// Language of emails to people whose own is unknown.
     pub language: Language,
 }
 

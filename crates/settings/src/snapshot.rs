@@ -8,9 +8,9 @@ use pia_kernel::Secret;
 /// Time at which a changed setting takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// As soon as it is read again.
+    /// Takes effect when it is reloaded.
     Reload,
-    /// At the next start of the server.
+    /// Takes effect at the next start.
     Restart,
 }
 

@@ -32,7 +32,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Those of this process, and what it is asked to do.
+    /// Sources of this process, and its command.
     pub fn of_process() -> Result<(Command, Self), Faults> {
         // What is not UTF-8 is seen as such later on, if it is a setting.
         let text = |it: std::ffi::OsString| it.to_string_lossy().into_owned();
@@ -41,7 +41,7 @@ impl Sources {
         Self::from_command_line(variables.collect(), &arguments)
     }
 
-    /// Those of a process with these variables and arguments.
+    /// Sources of a process with these variables and arguments.
     pub fn from_command_line(
         variables: Vec<(String, String)>,
         arguments: &[String],

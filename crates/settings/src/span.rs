@@ -19,7 +19,7 @@ impl Setting for Duration {
             .ok_or(Reason::form("expected a duration such as 00:15:00, 1.12:00:00, 15m or 500ms"))
     }
 
-    /// In the largest unit that divides it.
+    /// Text in the largest unit that divides the span.
     fn format(&self) -> String {
         let millis = self.as_millis();
         let whole = |unit: u64| millis.is_multiple_of(u128::from(unit));

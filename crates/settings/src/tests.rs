@@ -26,7 +26,7 @@ struct Operator {
 }
 
 impl Operator {
-    /// Nothing yet.
+    /// Fixture without any source.
     fn new(environment: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let sources = Sources {

@@ -8,9 +8,9 @@ use super::fault::{Reason, SettingError};
 use super::notice::Notice;
 use super::section::{Layered, Outcome, join};
 
-/// As many slips as are told of at once.
+/// Maximum number of unknown settings reported at once.
 const MAX_REPORTED: usize = 50;
-/// As many letters as may differ for one name to be taken for another.
+/// Maximum edit distance for a suggested name.
 const MAX_EDIT_DISTANCE: usize = 2;
 /// Longer than any name that is compared.
 const MAX_KEY_CHARS: usize = 60;
@@ -36,7 +36,7 @@ pub(super) fn look(layered: &Layered, outcome: &mut Outcome) {
 struct KnownKeys {
     settings: BTreeMap<String, String>,
     sections: BTreeMap<String, String>,
-    /// Of which something was said already.
+    /// Settings that were reported already.
     ignored: BTreeSet<String>,
 }
 

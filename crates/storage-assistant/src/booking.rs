@@ -46,7 +46,7 @@ pub(crate) struct Batch {
 pub(crate) enum AdmissionVerdict {
     Granted(CallGrant),
     Refused(BudgetRefusal),
-    /// Its caller, or their group, is gone.
+    /// Caller or their group no longer exists.
     Gone,
 }
 
@@ -65,7 +65,7 @@ impl AdmissionVerdict {
 #[derive(Debug, Default)]
 pub(crate) struct BatchResult {
     pub(crate) verdicts: Vec<AdmissionVerdict>,
-    /// So many calls ended whose reservation had ended before.
+    /// Number of calls that ended after their reservation had expired.
     pub(crate) late: u64,
     /// Set when it took one statement.
     pub(crate) guessed: bool,
@@ -74,10 +74,9 @@ pub(crate) struct BatchResult {
 /// A transaction's outcome.
 enum AttemptOutcome {
     Booked(BatchResult),
-    /// There is not enough for a call, and others have ended: nothing was
-    /// booked.
+    /// Balance is too low for a call, and others have ended: nothing was booked.
     Short,
-    /// There are windows to be made first.
+    /// Windows that must be created first.
     Missing(BTreeSet<WindowKey>),
 }
 
@@ -215,7 +214,7 @@ impl Batch {
         needed.filter(|it| it.kind != WindowKind::TopUp && !held.rows.contains_key(it)).collect()
     }
 
-    /// One holder for each pool that nobody has filled this week.
+    /// Holder for each pool that nobody has filled this week.
     fn unfilled(&self, credit_windows: &CreditWindows) -> Vec<CreditHolder> {
         let mut seen = HashSet::new();
         let holders = self.asks.iter().map(|(_, ask)| ask.holder);

@@ -1,4 +1,4 @@
-//! That an instance is alive, and what becomes of the calls of one that is not.
+//! Instance lease: shows that an instance is alive, and recovers the calls of one that is not.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

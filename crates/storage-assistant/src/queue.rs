@@ -33,11 +33,11 @@ pub(crate) enum Entry {
 pub(crate) struct Queue {
     waiting: Mutex<Waiting>,
     max: usize,
-    /// There is something to book.
+    /// Signals new entries.
     news: Notify,
     /// Somebody asks, who waits for it.
     asked: Notify,
-    /// There is nothing left to book.
+    /// Signals an empty queue.
     empty: Notify,
     written: AtomicU64,
     dropped: AtomicU64,
@@ -48,7 +48,7 @@ pub(crate) struct Queue {
 struct Waiting {
     entries: VecDeque<Entry>,
     asks: VecDeque<PendingRequest>,
-    /// So many entries are being booked.
+    /// Number of entries being booked.
     in_hand: usize,
     closed: bool,
 }
@@ -167,7 +167,7 @@ impl Queue {
         }
     }
 
-    /// Nobody is answered any more.
+    /// Closes the queue; no caller is answered any more.
     pub(crate) fn close(&self) {
         let mut waiting = self.lock();
         waiting.closed = true;
@@ -216,7 +216,7 @@ impl Queue {
         self.dropped.fetch_add(gone as u64, Ordering::Relaxed);
     }
 
-    /// Nothing in here panics half-way, so that a poisoned lock is still good.
+    /// Locks the state. Nothing in here panics halfway, so a poisoned lock is still usable.
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

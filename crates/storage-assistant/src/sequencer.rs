@@ -43,7 +43,7 @@ pub(crate) struct Sequencer {
     pause: Duration,
     /// Until when entries wait after a failure.
     rests_until: Option<Instant>,
-    /// Since when there have been entries that wait.
+    /// Time since which entries wait.
     gathers_since: Option<Instant>,
     /// Set when entries must not wait any longer.
     hurries: bool,
@@ -268,7 +268,7 @@ impl Sequencer {
     }
 }
 
-/// Those who ask, if this instance may answer them.
+/// Requests that this instance may answer.
 async fn asks(credit_store: &SqlCreditStore) -> Vec<NumberedRequest> {
     let asks = credit_store.queue.take_requests(MAX_BATCH_ENTRIES);
     if asks.is_empty() {

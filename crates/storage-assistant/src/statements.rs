@@ -14,8 +14,8 @@ use uuid::Uuid;
 use crate::booking::{postgres, sqlite};
 use crate::window_row::WindowRow;
 
-/// Of a member's allowance what they used in one week, whether or not their
-/// window has turned to the next since. Who came after it left nothing of it.
+/// Subquery: what a member left of one week's allowance, whether or not their window has since
+/// turned. Members who joined later left nothing.
 const UNUSED: &str = "
     SELECT CAST(COALESCE(SUM(CASE
         WHEN w.week >= $1 AND w.week < $2 THEN
@@ -145,7 +145,7 @@ pub(crate) trait LockWindows {
     ) -> impl Future<Output = Result<(), DbError>> + Send;
 }
 
-/// There is one writer anyway.
+/// SQLite has one writer and needs no lock.
 impl LockWindows for AsyncSqlite {
     async fn lock_windows(&mut self, keys: &[String]) -> Result<Vec<WindowRow>, DbError> {
         self.windows(keys).await

@@ -42,8 +42,7 @@ pub struct Counts {
     pub batches: u64,
     /// Entries that they booked: requests, ends of calls, and usage.
     pub batched: u64,
-    /// Of the transactions those that took one statement, since nobody else had
-    /// changed the budgets.
+    /// Transactions that took one statement, since no other instance had changed the budgets.
     pub guessed: u64,
 }
 

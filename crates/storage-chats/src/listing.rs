@@ -86,7 +86,7 @@ fn opened(row: ListRow, seal: &PersonSeal) -> Option<StoredChat> {
     opened.ok()
 }
 
-/// As many as may be told at once, and at least one.
+/// Places that fit on a page, and at least one.
 fn cut(places: &[PositionRow], limit: u16) -> &[PositionRow] {
     let mut bytes = 0;
     let fitting = places.iter().take(limit.into()).take_while(|it| {
@@ -122,7 +122,7 @@ async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
 /// they have not heard of.
 const DELETIONS_REPEATED: Duration = Duration::from_hours(30 * 24);
 
-/// One more than may be told, which says whether there is a next part.
+/// Reads one place more than the page takes, which says whether there is a next one.
 async fn places(
     db: &Database,
     user: UserId,

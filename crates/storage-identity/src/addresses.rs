@@ -46,7 +46,7 @@ pub(crate) fn older_form(email: &str) -> Option<String> {
 /// Result of folding addresses that earlier versions stored otherwise.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct AddressesFolded {
-    /// So many accounts and invitations have the form of today now.
+    /// Number of accounts and invitations that were normalised.
     pub folded: u64,
     /// Accounts that keep the old form: another one has the address in the form
     /// of today. Each is found by its own spelling.
@@ -59,7 +59,7 @@ pub struct SqlAddresses {
 }
 
 impl SqlAddresses {
-    /// Those kept in `db`.
+    /// Addresses kept in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

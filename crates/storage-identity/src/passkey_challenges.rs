@@ -25,7 +25,7 @@ impl SqlPasskeyChallenges {
         Self { db }
     }
 
-    /// Whatever it turns out to be, who knows its token has had their one try.
+    /// Consumes the challenge: one try for whoever knows its token, whatever comes of it.
     async fn take(
         &self,
         user: Option<UserId>,

@@ -19,7 +19,7 @@ pub struct SqlProviderAccounts {
 }
 
 impl SqlProviderAccounts {
-    /// Those kept in `db`.
+    /// Provider accounts kept in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

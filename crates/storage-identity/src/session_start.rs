@@ -32,7 +32,7 @@ impl SessionStart {
         }
     }
 
-    /// As `in_tx!` does it.
+    /// Retries on conflicts, as `in_tx!` does.
     async fn until_no_conflict(
         &self,
         db: &Database,

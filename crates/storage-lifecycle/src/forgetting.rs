@@ -83,7 +83,7 @@ trait Locks {
     async fn hold_usage(&mut self) -> QueryResult<()>;
 }
 
-/// There is one writer anyway.
+/// SQLite has one writer and needs no lock.
 impl Locks for AsyncSqlite {
     async fn bound_waits(&mut self) -> QueryResult<()> {
         Ok(())

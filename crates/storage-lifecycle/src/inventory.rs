@@ -12,10 +12,10 @@ use crate::sections::{
 };
 use crate::synced::{LEDGER, SYNC_ITEMS};
 
-/// One table.
+/// Table.
 #[derive(Debug, Clone, Copy)]
 pub struct InventoryTable {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
     /// Treatment of a person's rows when the account is erased.
     pub erasure: ErasurePolicy,
@@ -28,11 +28,11 @@ pub struct InventoryTable {
 /// Treatment of a person's rows when the account is erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErasurePolicy {
-    /// They go with the person.
+    /// Rows are deleted with the person.
     Delete,
-    /// They stay as nobody's, for this reason.
+    /// Rows stay without the person, for this reason.
     Anonymise(&'static str),
-    /// There are none: no row is a person's, for this reason.
+    /// Table has no rows of persons, for this reason.
     NotPersonal(&'static str),
 }
 

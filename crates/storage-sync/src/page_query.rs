@@ -26,7 +26,7 @@ pub(crate) struct PageQuery {
     bytes: i64,
 }
 
-/// One row of it, with its person's salt.
+/// Row of it, with its person's salt.
 #[derive(Queryable)]
 pub(crate) struct PageRow {
     pub(crate) channel: i16,

@@ -156,7 +156,7 @@ connection_trait! {
 pub(crate) struct Restamped {
     pub(crate) key: ItemKey,
     pub(crate) stamp: Timestamp,
-    /// By which what lost against it is known again.
+    /// Digest of the version that was rejected last.
     pub(crate) rejected_digest: Vec<u8>,
 }
 

@@ -11,7 +11,7 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use crate::connect::SQLITE_BUSY;
 use crate::db::{AsyncSqlite, Database, DbError, Pools};
 
-/// Whoever writes waits meanwhile, so it is no long wait for those who read.
+/// Short wait for the lock, since writers wait meanwhile.
 const BRIEFLY: &str = "PRAGMA busy_timeout = 250;";
 
 /// Number of times that somebody may have written before the log is worth

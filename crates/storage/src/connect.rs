@@ -44,11 +44,11 @@ const SQLITE_READERS: usize = 4;
 /// Synchronisation of commits to SQLite with the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Synchronous {
-    /// It does. Without, answered commits are lost with the power, a refresh
-    /// token's rotation among them.
+    /// Syncs each commit. Without it, committed writes are lost with the power, a refresh token's
+    /// rotation among them.
     #[default]
     Full,
-    /// Only checkpoints do.
+    /// Syncs at checkpoints only.
     Normal,
 }
 

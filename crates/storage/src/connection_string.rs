@@ -7,13 +7,13 @@ use percent_encoding::percent_decode_str;
 
 use crate::target::TargetError;
 
-/// One setting.
+/// Setting.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
     /// Number of the setting, counted from one.
     pub(crate) number: usize,
-    /// In lower case, without spaces, underscores and hyphens: .NET's
-    /// `SSL Mode` and libpq's `sslmode` are one.
+    /// Name in lower case, without spaces, underscores and hyphens: .NET's `SSL Mode` and libpq's
+    /// `sslmode` are one.
     pub(crate) name: String,
     pub(crate) value: String,
 }

@@ -75,8 +75,8 @@ impl<S: QueryFragment<Pg>> QueryFragment<Pg> for AsyncCommit<S> {
         Ok(())
     }
 
-    /// There are but a few of them, while diesel would have every update and
-    /// upsert prepared anew: one more way there and back.
+    /// Always true: there are few texts, and diesel would otherwise prepare every update and
+    /// upsert anew, at a round trip each.
     fn is_safe_to_cache_prepared(&self, _backend: &Pg) -> QueryResult<bool> {
         Ok(true)
     }
@@ -143,7 +143,7 @@ impl CounterQueue {
         std::mem::take(&mut waiting.counts)
     }
 
-    /// Nothing panics while it holds the lock, so what a poisoned one guards is whole.
+    /// Locks the state. Nothing panics while it is held, so a poisoned one is still valid.
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

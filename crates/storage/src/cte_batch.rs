@@ -17,7 +17,7 @@ use crate::db::AsyncPostgres;
 pub struct CteBatch<'a>(Vec<Box<dyn QueryFragment<Pg> + Send + Sync + 'a>>);
 
 impl<'a> CteBatch<'a> {
-    /// Nothing yet.
+    /// Empty batch.
     pub fn new() -> Self {
         Self::default()
     }
@@ -48,8 +48,8 @@ impl QueryFragment<Pg> for CteBatch<'_> {
         Ok(())
     }
 
-    /// There are but a few texts of each caller's, while diesel would have
-    /// every update and upsert prepared anew: one more way there and back.
+    /// Always true: each caller has few texts, and diesel would otherwise prepare every update and
+    /// upsert anew, at a round trip each.
     fn is_safe_to_cache_prepared(&self, _backend: &Pg) -> QueryResult<bool> {
         Ok(true)
     }

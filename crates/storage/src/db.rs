@@ -42,8 +42,8 @@ pub struct Database {
 
 #[derive(Clone)]
 pub(crate) enum Pools {
-    /// One writer with a queue before it: SQLite lets one write at a time, and
-    /// whoever else tries sleeps in its busy handler, holding a thread.
+    /// Single writer with a queue: SQLite allows one write at a time, and any other would sleep in
+    /// its busy handler, holding a thread.
     Sqlite {
         writer: Pool<AsyncSqlite>,
         readers: Pool<AsyncSqlite>,
@@ -56,9 +56,9 @@ pub(crate) enum Pools {
 /// A connection that was taken from a pool.
 #[expect(clippy::large_enum_variant, reason = "lives on the stack for one statement")]
 pub enum Conn {
-    /// To a file.
+    /// Connection to a file.
     Sqlite(Object<AsyncSqlite>),
-    /// To a server.
+    /// Connection to a server.
     Postgres(Object<AsyncPgConnection>),
 }
 
@@ -74,7 +74,7 @@ pub enum DbError {
     /// A column holds what this version cannot make sense of.
     #[error("`{0}` holds a value that is not known")]
     Unreadable(&'static str),
-    /// There is no key at hand to seal with.
+    /// No key is at hand to seal with.
     #[error("there is nothing to seal with")]
     NoKey,
     /// Sealing failed.
@@ -113,13 +113,13 @@ impl From<DbError> for Unavailable {
 /// Reasons why nobody should be sent here now.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadinessError {
-    /// There was no answer in time.
+    /// Database did not answer in time.
     #[error("the database did not answer within {} ms", .0.as_millis())]
     Silent(Duration),
-    /// It cannot be reached, or does not do as asked.
+    /// Database is unreachable or failing.
     #[error("the database is away")]
     Away(#[source] DbError),
-    /// Its tables are older than this version needs.
+    /// Tables are older than this version needs.
     #[error("migrations are pending: {}", .0.join(", "))]
     Pending(Vec<String>),
 }
@@ -167,7 +167,7 @@ impl Database {
         *self.mail.get()
     }
 
-    /// Of which kind it is.
+    /// Kind of the database.
     pub fn provider(&self) -> DatabaseKind {
         match self.pools {
             Pools::Sqlite { .. } => DatabaseKind::Sqlite,

@@ -29,7 +29,8 @@ const POSTGRES_MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrati
 /// which SQLite would delete every row that refers to it.
 const SQLITE_MIGRATES: &str = "PRAGMA foreign_keys = OFF;";
 
-/// One migrates, the others wait. The number is `pia-mig` in ASCII.
+/// Advisory lock under which one process migrates while others wait. The number is `pia-mig` in
+/// ASCII.
 const POSTGRES_LOCK: &str = "
     SET lock_timeout = '300s';
     SELECT pg_advisory_lock(31641063486482791);";
@@ -80,7 +81,7 @@ pub(crate) async fn migrate_for(
     applied.unwrap_or_else(|err| Err(StartupError::migration(err)))
 }
 
-/// In one transaction: a database is never left half-way.
+/// Migrates in one transaction, so that a database is never left halfway.
 fn migrate_sqlite(path: &str) -> Result<Vec<String>, StartupError> {
     let pragmas = format!("{SQLITE_WRITES}{SQLITE_MIGRATES}");
     let mut conn = sqlite::open(path, &pragmas)

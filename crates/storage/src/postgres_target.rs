@@ -97,7 +97,7 @@ impl PostgresTarget {
         Self::new(settings(pairs)?)
     }
 
-    /// As whom it is reached, if the string says so.
+    /// User name, if the string has one.
     pub(crate) fn user(&self) -> Option<&str> {
         self.config.get_user()
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// So often it is tried again.
+/// Maximum number of retries.
 const MAX_RETRIES: u32 = 2;
 const FIRST: Duration = Duration::from_millis(10);
 

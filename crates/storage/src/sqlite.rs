@@ -13,8 +13,7 @@ use diesel::{Connection, ConnectionError, ConnectionResult};
 
 use crate::connect::OpenDatabaseError;
 
-/// Nobody but us reads what is in the file. SQLite gives the files beside it
-/// the same mode.
+/// File mode readable by the owner alone. SQLite gives the files beside it the same.
 const OURS_ALONE: u32 = 0o600;
 
 /// Number of attempts on a busy file, and the time between them.

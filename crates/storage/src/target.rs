@@ -18,7 +18,7 @@ pub enum DatabaseKind {
 }
 
 impl DatabaseKind {
-    /// Its name in settings.
+    /// Name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
@@ -36,7 +36,7 @@ impl DatabaseKind {
     }
 }
 
-/// One database, and how it is reached.
+/// Database, and how it is reached.
 #[derive(Clone, PartialEq)]
 pub struct DatabaseTarget(pub(crate) TargetKind);
 
@@ -50,18 +50,18 @@ pub(crate) enum TargetKind {
 /// known settings, since any other part may be a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// There is nothing in it.
+    /// Connection string is empty.
     #[error("the connection string is empty")]
     Empty,
-    /// It has more than 8 KiB.
+    /// Connection string exceeds 8 KiB.
     #[error("the connection string is too long")]
     TooLong,
-    /// It cannot be taken apart.
+    /// Connection string cannot be parsed.
     #[error(
         "the connection string is neither a URL nor `key=value` pairs between spaces or semicolons"
     )]
     Form,
-    /// It is for the other provider, or for one that is not built in.
+    /// Connection string is for another provider, or for one that is not built in.
     #[error("the connection string is not one for the provider `{0}`")]
     OtherProvider(&'static str),
     /// A setting in it has no meaning here; counted from one, without what
@@ -99,7 +99,7 @@ impl DatabaseTarget {
         }))
     }
 
-    /// Of which kind it is.
+    /// Kind of the database.
     pub fn provider(&self) -> DatabaseKind {
         match self.0 {
             TargetKind::Sqlite(_) => DatabaseKind::Sqlite,

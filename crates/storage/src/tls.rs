@@ -68,9 +68,8 @@ impl TlsSettings {
 #[derive(Debug)]
 pub(crate) struct Trusted {
     pub(crate) store: RootCertStore,
-    /// Those that were named one by one. OpenSSL takes one of them for a
-    /// server's own too, which is how a server with a self-signed certificate
-    /// is usually set up; webpki by itself would not.
+    /// Certificates trusted one by one. OpenSSL accepts one of them as a server's own too, the
+    /// usual setup for a server with a self-signed certificate; webpki by itself would not.
     pub(crate) named: Vec<CertificateDer<'static>>,
 }
 

@@ -12,9 +12,9 @@ use crate::tls::Trusted;
 /// Whom to take for the server.
 #[derive(Debug)]
 pub(crate) enum Trust {
-    /// Whoever answers: encryption alone was asked for.
+    /// Any server: only encryption was requested.
     Anybody,
-    /// Whoever the trusted certificates vouch for.
+    /// Servers with a chain to a trusted certificate.
     Chain(Trusted),
     /// The chain is trusted, and the certificate is for the host that was
     /// named.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::item::ItemRejection;
 use crate::{personas, readable};
 
-/// One kind of thing that devices keep in step.
+/// Kind of thing that devices keep in step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Channel {
     /// Prompts that texts are rewritten with.
@@ -19,7 +19,7 @@ pub enum Channel {
     Sessions,
     /// Memories of the assistant.
     Memories,
-    /// To-do items.
+    /// Tasks of the to-do list.
     Todos,
     /// The columns that todos stand in.
     KanbanColumns,
@@ -67,10 +67,9 @@ pub enum LimitRule {
 pub enum ReadOnly {
     /// None.
     Nothing,
-    /// Those with the id of a managed persona, which are refused.
+    /// Items with the id of a managed persona are rejected.
     ManagedPersonas,
-    /// Those of unknown plugins, which are ignored: an older server may not
-    /// know what a device has.
+    /// Items of unknown plugins are ignored: an older server may not know what a device has.
     UnknownPlugins,
 }
 
@@ -80,9 +79,9 @@ type FieldCheck = fn(&Map<String, Value>) -> Result<(), ItemRejection>;
 /// Rules of a channel.
 #[derive(Debug)]
 pub struct ChannelRules {
-    /// As it is called on the wire.
+    /// Name on the wire.
     pub name: &'static str,
-    /// As it is called in the database, for ever.
+    /// Code in the database, never changed.
     pub code: i16,
     /// Field that tells its items apart.
     pub item_id: ItemId,
@@ -143,12 +142,12 @@ impl Channel {
         }
     }
 
-    /// As it is called on the wire: `templates`.
+    /// Name on the wire: `templates`.
     pub fn name(self) -> &'static str {
         self.rules().name
     }
 
-    /// As it is called in the database.
+    /// Code in the database.
     pub fn code(self) -> i16 {
         self.rules().code
     }

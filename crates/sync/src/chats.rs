@@ -47,27 +47,27 @@ pub struct ChatLimits {
 /// Outcome of storing a chat, with the document that is stored now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PutChat {
-    /// There was none with this id.
+    /// No chat had this id.
     Created(Vec<u8>),
-    /// It took the place of an older one.
+    /// Chat replaced an older version.
     Replaced(Vec<u8>),
-    /// Nothing was stored: what is there is newer.
+    /// Stored version is newer and was kept.
     Newer(StoredChat),
 }
 
 /// Errors that prevent a chat from being stored.
 #[derive(Debug, thiserror::Error)]
 pub enum PutChatError {
-    /// It is no chat, or has another id.
+    /// Body is not a chat, or has another id.
     #[error(transparent)]
     Unreadable(#[from] ParseChatError),
     /// The account takes only what is encrypted.
     #[error("the account is end-to-end encrypted")]
     E2eeRequired,
-    /// It was deleted after this version of it was written.
+    /// Chat was deleted after this version of it was written.
     #[error("the chat was deleted")]
     Deleted,
-    /// There are as many as may be.
+    /// User has the maximum number of chats.
     #[error("there are {current} chats of {limit}")]
     Full {
         /// Maximum number of chats.
@@ -75,7 +75,7 @@ pub enum PutChatError {
         /// Current number of chats.
         current: u64,
     },
-    /// There would be more bytes than may be stored.
+    /// User's storage would be exceeded.
     #[error("{} of {} bytes are stored", .0.current, .0.limit)]
     OutOfStorage(StorageUse),
     /// The account was deleted since the gates let its owner pass.

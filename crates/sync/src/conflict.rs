@@ -12,7 +12,7 @@ pub enum Resolution {
 }
 
 impl Resolution {
-    /// As it is told.
+    /// Name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::ServerWins => "server_wins",
@@ -21,7 +21,7 @@ impl Resolution {
     }
 }
 
-/// One thing that did not go as the device may have thought.
+/// Conflict between a device's change and the stored item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     /// Item of the conflict.

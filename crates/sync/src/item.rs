@@ -1,4 +1,4 @@
-//! One thing that a device keeps in step, as it was sent and as it is kept.
+//! Thing that a device keeps in step, as it was sent and as it is kept.
 
 use pia_kernel::{Timestamp, UserId};
 use ring::digest;
@@ -12,12 +12,12 @@ use crate::readable;
 /// Maximum size of an item's text, in bytes: as much as an encrypted one.
 pub const MAX_ITEM_BYTES: usize = 1_400_000;
 
-/// By which an item of a person is known.
+/// Key of a user's item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ItemKey {
-    /// Of which kind it is.
+    /// Channel of the item.
     pub channel: Channel,
-    /// Its id, given by the device that made it.
+    /// Id, given by the device that made it.
     pub id: Uuid,
 }
 
@@ -25,22 +25,22 @@ pub struct ItemKey {
 /// are documented, and whatever else it had.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedItem {
-    /// Of which kind it is.
+    /// Channel of the item.
     pub channel: Channel,
-    /// Its fields.
+    /// Fields.
     pub fields: Map<String, Value>,
 }
 
 /// An item that may be kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// By which it is known.
+    /// Key of the item.
     pub key: ItemKey,
     /// Time of the last change, by its device's clock.
     pub changed_at: Timestamp,
     /// True if the relevant parts of the item are end-to-end encrypted.
     pub encrypted: bool,
-    /// It as a JSON object, as devices get it.
+    /// Item as a JSON object, as devices receive it.
     pub body: String,
 }
 
@@ -54,27 +54,26 @@ impl Item {
 /// Reasons for rejecting an item while others of its push are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemRejection {
-    /// It lacks what an encrypted push must have.
+    /// Item lacks a field that an encrypted push must have.
     MissingBlobs,
     /// The encrypted parts are not base64, or cannot be what they should be.
     InvalidBlobs,
-    /// It is too long.
+    /// Item is too long.
     TooLarge,
     /// A persona lacks what it must have, or has too much of it.
     InvalidPersona,
-    /// It is one of the operator's, which nobody changes.
+    /// Item is managed by the operator and cannot be changed.
     Managed,
-    /// It says what some devices cannot read: they would fail at it for ever.
+    /// Item has a value at which some devices would fail for ever.
     Unreadable,
-    /// It is nested deeper than devices read.
+    /// Item is nested deeper than devices read.
     TooDeep,
-    /// It is encrypted and the account, which was reset, is not: nobody has the
-    /// key any more.
+    /// Item is encrypted, but the account was reset and is not: the key is lost.
     AccountPlain,
 }
 
 impl ItemRejection {
-    /// As it is told.
+    /// Name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::MissingBlobs => "missing_blobs",
@@ -90,7 +89,7 @@ impl ItemRejection {
 }
 
 impl ReceivedItem {
-    /// Its id: its own, that of the only one there is, or nothing.
+    /// Id: its own, that of the only one there is, or nothing.
     pub fn id(&self) -> Option<Uuid> {
         let key = match self.channel.rules().item_id {
             ItemId::Own => "id",

@@ -13,19 +13,19 @@ use crate::item::{Item, ItemKey, ItemRejection};
 /// State of an item that is stored, or was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredItem {
-    /// Its place among all of the person's changes.
+    /// Place among all of the person's changes.
     pub stamp: Timestamp,
     /// Time of the last change, by its device's clock.
     pub changed_at: Timestamp,
-    /// Since when it is deleted.
+    /// Deletion time.
     pub deleted_at: Option<Timestamp>,
     /// True if the item is end-to-end encrypted.
     pub encrypted: bool,
-    /// By which its body is known again.
+    /// Digest of the body.
     pub digest: Vec<u8>,
     /// Device that wrote it, if it named itself.
     pub device: Option<String>,
-    /// By which what lost against it last is known again.
+    /// Digest of the version that was rejected last.
     pub last_rejected_digest: Option<Vec<u8>>,
     /// Size of its body, in bytes; 0 once it is deleted.
     pub size: u32,
@@ -48,10 +48,10 @@ pub enum ItemWrite {
     Put {
         /// The item.
         item: Item,
-        /// By which its body is known again.
+        /// Digest of the body.
         digest: Vec<u8>,
     },
-    /// Nothing but that it was deleted.
+    /// Replaces the item by a tombstone.
     Tombstone {
         /// Item that is deleted.
         key: ItemKey,
@@ -60,11 +60,11 @@ pub enum ItemWrite {
         /// A change must be later than this to bring it back.
         at: Timestamp,
     },
-    /// Nothing but a new place, so that it reaches the device that lost.
+    /// Moves the item to a new place, so that it reaches the device that lost.
     Restamp {
         /// Item that stays.
         key: ItemKey,
-        /// By which what lost is known again.
+        /// Digest of the rejected version.
         rejected_digest: Vec<u8>,
     },
 }
@@ -108,7 +108,7 @@ pub struct PushPlanner<'a> {
 
 enum ItemDecision {
     Put,
-    /// It is there already.
+    /// Stored version is the same.
     Same,
     /// The stored version wins.
     Keep,
@@ -242,7 +242,7 @@ impl ItemWrite {
 }
 
 impl PushPlan {
-    /// By how many the living items of a channel become more.
+    /// Number of living items that the plan adds to a channel.
     pub fn growth(&self, channel: Channel, kept: &HashMap<ItemKey, StoredItem>) -> i64 {
         let lives = |key: &ItemKey| kept.get(key).is_some_and(|it| it.deleted_at.is_none());
         let of_channel = self.writes.iter().filter(|it| it.key().channel == channel);
@@ -255,7 +255,7 @@ impl PushPlan {
             .sum()
     }
 
-    /// By how many bytes all that is stored becomes more.
+    /// Number of bytes that the plan adds to the storage.
     pub fn byte_growth(&self, kept: &HashMap<ItemKey, StoredItem>) -> i64 {
         let size = |key: &ItemKey| kept.get(key).map_or(0, |it| i64::from(it.size));
         let growth = self.writes.iter().map(|write| match write {
@@ -280,14 +280,12 @@ fn stored_after(item: &Item, digest: &[u8]) -> StoredItem {
     }
 }
 
-/// By which a version that lost is known again. Ciphertexts of one thing always
-/// differ, so there its time must do.
+/// Digest of a rejected version. Ciphertexts of one item always differ, so its time is used there.
 fn rejected_digest(item: &Item, digest: Vec<u8>) -> Vec<u8> {
     if item.encrypted { item.changed_at.micros().to_be_bytes().to_vec() } else { digest }
 }
 
-/// Of items with one key only the one that was changed last, in the order in
-/// which they were sent.
+/// Last change of each key, in the order in which they were sent.
 fn last_of_each(items: Vec<(Item, Vec<u8>)>) -> Vec<(Item, Vec<u8>)> {
     let mut places: HashMap<ItemKey, usize> = HashMap::new();
     let mut last: Vec<(Item, Vec<u8>)> = Vec::with_capacity(items.len());

@@ -26,7 +26,7 @@ const UNPAGED_LIMIT: PageLimit = PageLimit { rows: 1_000_000, bytes: 64_000_000 
 pub struct PullRequest {
     /// Stamp after which changes are wanted.
     pub since: Timestamp,
-    /// So many items at most; all of them for a device that knows no pages.
+    /// Maximum number of items; all of them for a device without paging.
     pub limit: Option<u32>,
     /// The version of the operator's part that the device has.
     pub catalogue: Option<i64>,
@@ -111,8 +111,8 @@ impl PullState {
         self.head.last_stamp > self.since
     }
 
-    /// By which an answer is known again. It is the same as long as the same
-    /// would be answered, and never again what it was before a reset.
+    /// `ETag` of the answer. It is the same as long as the same would be answered, and never again
+    /// what it was before a reset.
     pub fn tag(&self) -> String {
         let Head { epoch, version, last_stamp, .. } = &self.head;
         let epoch = epoch.first_chunk().copied().map(u64::from_be_bytes).unwrap_or_default();

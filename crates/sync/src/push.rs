@@ -52,7 +52,7 @@ pub struct Pushed {
 /// An id that the server gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Assigned {
-    /// To what.
+    /// Key of the item.
     pub key: ItemKey,
     /// The how manieth of its channel it was in the push, from 0.
     pub index: usize,
@@ -64,13 +64,13 @@ pub enum PushError {
     /// The account takes only what is end-to-end encrypted.
     #[error("the account takes only what is end-to-end encrypted")]
     E2eeRequired,
-    /// There would be too many of one kind.
+    /// Quota of a channel would be exceeded.
     #[error("there are too many {}", .0.channel.name())]
     OverQuota(QuotaExceeded),
-    /// There would be more bytes than may be stored.
+    /// User's storage would be exceeded.
     #[error("{} of {} bytes are stored", .0.current, .0.limit)]
     OutOfStorage(StorageUse),
-    /// It holds more than one push may.
+    /// Push exceeds the maximum number of items.
     #[error("a push holds at most {MAX_CHANGES_PER_PUSH} changes")]
     TooMany,
     /// The account is gone.

@@ -20,7 +20,7 @@ pub struct StampGap {
 pub struct StampGaps(Arc<[StampGap]>);
 
 impl StampGaps {
-    /// In any order.
+    /// Gaps from a list in any order.
     pub fn new(mut all: Vec<StampGap>) -> Self {
         all.sort_unstable_by_key(|it| it.began_at);
         Self(all.into())

@@ -31,7 +31,7 @@ pub struct SyncStatus {
 /// Numbers of items of one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ItemCounts {
-    /// Of which kind.
+    /// Channel of the item.
     pub channel: Channel,
     /// Number of live items.
     pub live: u32,

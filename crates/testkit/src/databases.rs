@@ -75,7 +75,7 @@ impl TestDatabase {
         DatabaseTarget::parse(self.provider, &self.url).expect("a connection string")
     }
 
-    /// Of which kind it is.
+    /// Kind of the database.
     pub fn provider(&self) -> DatabaseKind {
         self.provider
     }

@@ -29,7 +29,7 @@ pub struct RelayBehaviour {
     pub user: Option<(&'static str, &'static str)>,
     /// Number of mails it puts off before it takes one.
     pub defer: u32,
-    /// In how many mails it hangs up, in the middle of them.
+    /// Number of emails at which it hangs up midway.
     pub drop: u32,
     /// True if it knows nobody.
     pub refuse: bool,
@@ -37,7 +37,7 @@ pub struct RelayBehaviour {
     pub refuse_sender: bool,
     /// True if it never says a word.
     pub silent: bool,
-    /// On which port it listens; on any if it is none.
+    /// Port to listen on; any if 0.
     pub port: u16,
 }
 
@@ -58,7 +58,7 @@ pub enum RelayTls {
 pub struct DeliveredMail {
     /// From whom it came, as the envelope says.
     pub from: String,
-    /// To whom it went, as the envelope says.
+    /// Recipients of the envelope.
     pub to: Vec<String>,
     /// The headers, decoded, with their names in lower case.
     pub headers: Vec<(String, String)>,
@@ -70,7 +70,7 @@ pub struct DeliveredMail {
     pub raw: String,
     /// True if nobody could read along.
     pub encrypted: bool,
-    /// By whom it was handed over, if the relay asks.
+    /// User that authenticated, if the relay asks for one.
     pub user: Option<String>,
     /// Over which of the relay's connections it came, counted from one.
     pub connection: u32,
@@ -86,7 +86,7 @@ impl DeliveredMail {
         first.filter(|_| found.next().is_none())
     }
 
-    /// Its subject.
+    /// Subject.
     pub fn subject(&self) -> &str {
         self.header("subject").unwrap_or_default()
     }

@@ -30,10 +30,10 @@ pub(crate) struct PreparedRequest {
     pub(crate) form: ResponseFormat,
 }
 
-/// In which form an upstream answers.
+/// Response format of an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResponseFormat {
-    /// As all callers read it; it goes on untouched.
+    /// Common format, forwarded unchanged.
     Common,
     /// OpenAI's dialect, with citations beside the text.
     Cited,

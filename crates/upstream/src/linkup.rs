@@ -17,13 +17,13 @@ use crate::refusal::{refused, unreachable};
 
 /// A deep search takes its time; nobody who waits for an answer has more.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(90);
-/// As long as an answer may be.
+/// Maximum length of an answer.
 const MAX_RESPONSE_BYTES: usize = 4 * 1024 * 1024;
-/// As many hits as are asked for, and taken.
+/// Maximum number of results requested and used.
 const MAX_RESULTS: usize = 10;
-/// As long as a question may be, in characters.
+/// Maximum length of a query, in characters.
 const MAX_QUERY_CHARS: usize = 2000;
-/// As much of a hit as is taken, in characters.
+/// Maximum length of a result's title, in characters.
 const MAX_TITLE_CHARS: usize = 200;
 const MAX_TEXT_CHARS: usize = 4000;
 const MAX_URL_CHARS: usize = 2048;
@@ -123,7 +123,7 @@ impl SearchHit {
     }
 }
 
-/// So many characters of a text, with a sign where more were left out.
+/// Truncates a text to this many characters, with an ellipsis.
 fn truncate_chars(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}\u{2026}", text.get(..end).unwrap_or_default().trim_end()),

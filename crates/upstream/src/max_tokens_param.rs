@@ -15,7 +15,7 @@ pub struct MaxTokensSupport(Mutex<BTreeMap<String, CapSupport>>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CapSupport {
     Well,
-    /// It wants `max_completion_tokens`.
+    /// Upstream wants `max_completion_tokens`.
     Refused,
 }
 

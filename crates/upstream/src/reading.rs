@@ -237,7 +237,7 @@ impl ReadTimeout {
         (self.since, self.event) = (None, None);
     }
 
-    /// By a comment or a part of an event, for so long without a whole one.
+    /// Extends the limit after a comment or part of an event, up to this time without a whole one.
     fn reset_by_activity(&mut self, at_most: Duration) {
         if self.event.get_or_insert_with(Instant::now).elapsed() < at_most {
             self.since = None;

@@ -85,8 +85,7 @@ fn parameters(body: &ChatBody) -> BTreeSet<&'static str> {
     SAMPLING.into_iter().filter(has).collect()
 }
 
-/// Those of the parameters that a refusal is about. Of two that exclude one
-/// another, the first stays.
+/// Parameters that a refusal names. Of two that exclude one another, the first stays.
 fn refused_parameters(body: &[u8], has: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
     let text = String::from_utf8_lossy(body).to_ascii_lowercase();
     if !UNSUPPORTED_PHRASES.iter().any(|it| text.contains(it)) {

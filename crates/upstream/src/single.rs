@@ -31,7 +31,7 @@ pub(crate) fn frames(answer: &[u8]) -> Result<[Frame; 2], UpstreamError> {
     Ok([Frame::Look(chunk.into()), Frame::Done])
 }
 
-/// In a stream each call of a tool has its number.
+/// Numbers the tool calls, as a stream does.
 fn number_tool_calls(message: &mut Value) {
     let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
     for (number, call) in calls.into_iter().flatten().enumerate() {

@@ -196,7 +196,7 @@ enum EventKind {
     Look,
     Done,
     Nothing,
-    /// It should mean something, but is no object.
+    /// Event is data but not an object.
     Unreadable,
 }
 

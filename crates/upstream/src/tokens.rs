@@ -8,7 +8,7 @@ use tiktoken_rs::CoreBPE;
 /// About so many bytes make a token, where nothing better is known.
 const BYTES_OF_A_TOKEN: usize = 4;
 
-/// So many bytes are counted in one go.
+/// Maximum length counted in one go.
 const MAX_SLICE_BYTES: usize = 512;
 
 /// The encoding `o200k_base`. Other models have others, but none is far off,

@@ -1,4 +1,4 @@
-//! One line for each request, written when its answer has ended.
+//! Line for each request, written when its answer has ended.
 
 use std::net::IpAddr;
 use std::pin::Pin;

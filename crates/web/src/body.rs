@@ -37,8 +37,8 @@ const MAX_SMALL_BODY_BYTES: usize = 1024 * 1024;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Maximum length of a description of an invalid value, in characters.
 const MAX_REASON_CHARS: usize = 200;
-/// So much is decompressed at once. It may become a thousand times as much,
-/// which is held before anybody can look how long it is.
+/// Size of the input decompressed at once. It may grow a thousandfold in memory before its length
+/// can be checked.
 const INFLATE_CHUNK_BYTES: usize = 256;
 
 /// A JSON body, no longer than the route table allows.

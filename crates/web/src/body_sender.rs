@@ -27,7 +27,7 @@ enum BodyChunk {
     End,
 }
 
-/// Nobody takes any more pieces: the client hung up, or took too long.
+/// Error: the client hung up or was too slow, so no more is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyUnread;
 

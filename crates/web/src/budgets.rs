@@ -38,7 +38,7 @@ impl Budget {
     const IN_MEMORY: [Self; 6] =
         [Self::Global, Self::Health, Self::Sync, Self::Ai, Self::Feedback, Self::PodUplink];
 
-    /// Its name in the settings and in OpenAPI.
+    /// Name in the settings and in OpenAPI.
     pub fn name(self) -> &'static str {
         match self {
             Self::Global => "global",
@@ -56,19 +56,19 @@ impl Budget {
 /// Size of each budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quotas {
-    /// Of [`Budget::Global`] and [`Budget::Health`].
+    /// Quota of [`Budget::Global`] and [`Budget::Health`].
     pub global: RateQuota,
-    /// Of [`Budget::Auth`].
+    /// Quota of [`Budget::Auth`].
     pub auth: RateQuota,
-    /// Of [`Budget::LocalAuth`].
+    /// Quota of [`Budget::LocalAuth`].
     pub local_auth: RateQuota,
-    /// Of [`Budget::Sync`].
+    /// Quota of [`Budget::Sync`].
     pub sync: RateQuota,
-    /// Of [`Budget::Ai`].
+    /// Quota of [`Budget::Ai`].
     pub ai: RateQuota,
-    /// Of [`Budget::Feedback`].
+    /// Quota of [`Budget::Feedback`].
     pub feedback: RateQuota,
-    /// Of [`Budget::PodUplink`].
+    /// Quota of [`Budget::PodUplink`].
     pub pod_uplink: RateQuota,
 }
 

@@ -22,7 +22,7 @@ pub const RETRY_SOON: Duration = Duration::from_secs(1);
 const NO_RETRY: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-should-retry"), HeaderValue::from_static("false"));
 
-/// One thing that is wrong with a request.
+/// Invalid part of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldError {
     /// Path of the value: `messages[0].role`; empty for the body as a whole.
@@ -247,8 +247,7 @@ impl ApiError {
         told
     }
 
-    /// There is nothing with that id, or it is somebody else's: who asks is
-    /// not told which.
+    /// Error for a missing row, or one of somebody else's: the caller is not told which.
     pub fn not_found() -> Self {
         Self::refused(StatusCode::NOT_FOUND, "not_found", "Nothing of yours has this id.")
     }
@@ -259,7 +258,7 @@ impl ApiError {
         Self::refused(StatusCode::NOT_FOUND, "user_not_found", message)
     }
 
-    /// Nobody makes an account for now.
+    /// Error where registration is suspended.
     pub(crate) fn suspended() -> Self {
         let message = "Registration is closed at the moment.";
         Self::refused(StatusCode::FORBIDDEN, "free_tier_suspended", message)

@@ -22,7 +22,7 @@ pub(crate) struct Example {
 }
 
 impl Examples {
-    /// Those in these texts, each of them a JSON object.
+    /// Parses examples from texts of JSON objects.
     pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, serde_json::Error> {
         let mut examples = BTreeMap::new();
         for text in texts {

@@ -259,8 +259,8 @@ fn bearer(request: &ServiceRequest) -> Option<&str> {
     scheme.eq_ignore_ascii_case("Bearer").then_some(token.trim())
 }
 
-/// There is none, and the HTTP parser would take all that follows on the
-/// connection, the next request too, for this one's body.
+/// True for a request to upgrade. No route accepts one, and the HTTP parser would take all that
+/// follows on the connection for this request's body.
 ///
 /// A value that cannot be read counts as one that names it: what another
 /// program on the way makes of it is not known.

@@ -9,11 +9,11 @@ use utoipa::openapi::{RefOr, Schema};
 
 use crate::budgets::Budget;
 
-/// One route. Nothing has a default, so nothing is left unsaid.
+/// Route. Nothing has a default, so nothing is left unsaid.
 pub struct Route {
     /// `GET`, `POST`, …; `HEAD` comes with `GET`.
     pub method: Method,
-    /// As actix-web matches it: `/api/ai/chat`.
+    /// Path pattern of actix-web: `/api/ai/chat`.
     pub path: &'static str,
     /// Callers that may use it.
     pub access: Access,
@@ -31,7 +31,7 @@ pub struct Route {
     pub payer: PaidBy,
     /// The longest body it reads, in bytes after decompression.
     pub body_limit: usize,
-    /// In which OpenAPI document it stands.
+    /// OpenAPI document that lists the route.
     pub document: Document,
     /// Puts the handler in its place.
     pub handler: fn(actix_web::Route) -> actix_web::Route,
@@ -42,11 +42,9 @@ pub struct Route {
 /// Callers that may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Whoever can reach the server. A bearer token that comes along is read,
-    /// but never refused.
+    /// Anyone. A bearer token is read if present, but never refused.
     Anonymous,
-    /// Whoever has one of the route's credentials and still has an account, and
-    /// the session or the key.
+    /// Caller with one of the route's credentials whose account, and session or key, still exist.
     Bearer,
     /// Callers with a bearer token, but not with an app password: for what
     /// secures the account.
@@ -57,8 +55,7 @@ pub enum Access {
     /// Accounts with one of these roles, from a browser that is signed in to
     /// the console. A write needs the browser's CSRF token.
     Console(&'static [Role]),
-    /// Whoever has the metrics token or, where none is set, calls from the
-    /// machine itself.
+    /// Caller with the metrics token or, where none is set, from the machine itself.
     Operator,
 }
 
@@ -76,8 +73,8 @@ pub enum AcceptedCredentials {
 /// The accounts that a route is open to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountScope {
-    /// Those that owe neither the declaration as a trader nor the proof that
-    /// their address is their own, where the operator asks for these.
+    /// Callers who owe neither the trader declaration nor the verification of their address, where
+    /// the operator asks for these.
     Complete,
     /// All of them: this is how one signs in, makes up for what is owed, and
     /// leaves.
@@ -89,7 +86,7 @@ pub enum AccountScope {
 pub enum PaidBy {
     /// The caller's, or that of their address where nobody is signed in.
     Caller,
-    /// That of the address: whoever has accounts would have as many shares to
+    /// Share of the address: a caller with several accounts would otherwise have several shares to
     /// guess from.
     Address,
 }
@@ -117,7 +114,7 @@ pub enum Licensing {
 /// Budget that a call counts against, and the place where it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateLimit {
-    /// It is not counted.
+    /// Requests are not counted.
     Free,
     /// The gates count it.
     AtGate(Budget),
@@ -176,7 +173,7 @@ pub enum ResponseDoc {
 /// Query parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// Its name: `since`.
+    /// Name: `since`.
     pub name: &'static str,
     /// Purpose of the parameter.
     pub description: &'static str,

@@ -45,7 +45,7 @@ pub(crate) struct AdmittedCall {
 
 /// Result of an admission.
 struct ReservationOutcome {
-    /// Nothing where nothing is limited.
+    /// Reservation of the call; none where nothing is limited.
     reservation: Option<ReservationGuard>,
     /// The tokens of the prompt, where they were counted.
     prompt: Option<i64>,
@@ -86,7 +86,7 @@ impl Gateway {
         Ok(AdmittedCall { metered_call, prompt: estimate, max_output })
     }
 
-    /// Nobody is refused for what a group said a few seconds ago.
+    /// Reserves the call's full cost; a refusal is re-checked against fresh group rules.
     async fn reserved(
         &self,
         wanted: &CallRequest<'_>,

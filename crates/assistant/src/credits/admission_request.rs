@@ -67,7 +67,7 @@ impl CreditHolder {
     }
 }
 
-/// One call that somebody would like to make.
+/// Request to admit one model call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdmissionRequest {
     /// Out of whose windows.

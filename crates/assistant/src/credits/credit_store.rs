@@ -22,7 +22,7 @@ pub enum Admission {
         /// Facts about the budget that shortens the requested answer.
         truncation_cause: Option<Box<TruncationCause>>,
     },
-    /// It may not.
+    /// Call refused by a budget.
     Refused(BudgetRefusal),
 }
 

@@ -44,13 +44,13 @@ pub(crate) struct MeteredCall {
 /// End of a call, as far as is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallEnd {
-    /// It has not: dropped now, its caller has left.
+    /// Call is running; dropped in this state, its caller has left.
     Open,
     /// The whole answer is there.
     Completed,
     /// The upstream, or this server's stop, has ended it.
     Failed,
-    /// It cost nothing.
+    /// Call cost nothing.
     Void,
 }
 

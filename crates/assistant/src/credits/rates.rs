@@ -6,13 +6,13 @@ use crate::credits::usage::Usage;
 /// rate 1000 of the settings, one credit for a thousand tokens, is 1,000,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rates {
-    /// Of what is sent.
+    /// Price of prompt tokens.
     pub input: u64,
-    /// Of what comes back.
+    /// Price of completion tokens.
     pub output: u64,
-    /// Of what is sent and read from a cache; at most `input`.
+    /// Price of prompt tokens read from a cache; at most `input`.
     pub cached_input: u64,
-    /// Of what a provider's own tools put into the conversation.
+    /// Price of tokens that a provider's own tools add to the conversation.
     pub connector: u64,
 }
 
@@ -28,7 +28,7 @@ impl Default for Rates {
 pub struct Micros(pub i64);
 
 impl Micros {
-    /// So many whole credits.
+    /// Converts whole credits.
     pub fn credits(whole: i64) -> Self {
         Self(whole.saturating_mul(1_000_000))
     }

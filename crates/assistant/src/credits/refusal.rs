@@ -52,8 +52,8 @@ pub struct BudgetRefusal {
 }
 
 impl BudgetRefusal {
-    /// That those who do not pay are not served. Nobody knows for how long, so
-    /// they are told to ask again when the next week begins.
+    /// Refuses a user of the suspended free tier. When it ends is unknown, so the caller is told
+    /// to retry when the next week begins.
     pub(crate) fn suspended(resets_at: Timestamp, now: Timestamp) -> Self {
         let (gauge, pool, top_up) = (None, None, None);
         let retry_after = until(resets_at, now);

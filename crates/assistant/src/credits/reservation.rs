@@ -12,7 +12,7 @@ use crate::credits::usage::{Usage, UsageRecord};
 /// Amount that was reserved in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReservationLine {
-    /// Of which one.
+    /// Window that the line is reserved in.
     pub window: WindowKey,
     /// Reserved amount.
     pub amount: Micros,
@@ -23,7 +23,7 @@ pub struct ReservationLine {
 pub struct Settlement {
     /// Id of the reservation that ends.
     pub reservation: Uuid,
-    /// Its lines, in the order in which they are drawn from.
+    /// Lines, in the order in which they are drawn from.
     pub parts: Vec<ReservationLine>,
     /// Spent amount.
     pub spent: Micros,
@@ -64,7 +64,7 @@ pub(crate) struct Charge {
 }
 
 impl Charge {
-    /// Of these tokens, and of tools at this fee.
+    /// Charge for these tokens and this tool fee.
     pub(crate) fn charge_for(rates: &Rates, tokens: &Usage, fee: Micros) -> Self {
         let hidden = rates.price_of_hidden(tokens);
         Self { hidden, expected: rates.price(tokens).minus(hidden).plus(fee) }

@@ -14,13 +14,13 @@ const DEFAULT_OUTPUT_TOKENS: i64 = 8_192;
 pub struct CreditSettings {
     /// Maximum length of answers, in tokens.
     pub max_output: Option<i64>,
-    /// Those who do not pay.
+    /// Rules for users without a paid plan.
     pub free_tier: FreeTier,
     /// Start of calendar weeks.
     pub weeks: Weeks,
 }
 
-/// Those who do not pay.
+/// Rules for users without a paid plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FreeTier {
     /// True if they are not served at the moment, and do not become more.

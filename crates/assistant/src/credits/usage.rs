@@ -9,20 +9,20 @@ use crate::routing::target::Mode;
 /// Tokens that a call used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Of what was sent, those read from a cache included.
+    /// Prompt tokens, cached ones included.
     pub input: i64,
-    /// Of `input`, those read from a cache.
+    /// Part of `input` that was read from a cache.
     pub cached_input: i64,
-    /// Of what came back, reasoning included.
+    /// Completion tokens, reasoning included.
     pub output: i64,
     /// Tokens that the provider's own tools inserted.
     pub connector: i64,
-    /// Of `output`, those of reasoning, which most providers keep to themselves.
+    /// Part of `output` spent on reasoning, which most providers do not return.
     pub reasoning: i64,
 }
 
 impl Usage {
-    /// Of two calls together.
+    /// Sum of two calls.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         Self {
             input: self.input.saturating_add(other.input),
@@ -46,7 +46,7 @@ pub enum CallOutcome {
 }
 
 impl CallOutcome {
-    /// Its name in the database.
+    /// Name in the database.
     pub fn name(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -56,10 +56,10 @@ impl CallOutcome {
     }
 }
 
-/// One call's usage.
+/// Usage of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageRecord {
-    /// Its own id, so that writing it twice is noticed.
+    /// Own id, so that writing it twice is noticed.
     pub id: Uuid,
     /// Time at which the call ended.
     pub at: Timestamp,

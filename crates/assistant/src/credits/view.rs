@@ -41,21 +41,21 @@ pub struct CreditView {
     pub limited: bool,
     /// True if those who do not pay are not served, and this is one of them.
     pub suspended: bool,
-    /// Of any hour.
+    /// Spending of the current hour.
     pub hourly: Option<Gauge>,
-    /// Of any 24 hours.
+    /// Spending of the current 24 hours.
     pub daily: Option<Gauge>,
-    /// Of the week's own allowance.
+    /// Weekly allowance of the user's own.
     pub weekly: Option<WeekGauge>,
-    /// Of what the group's members left last week, and when that expires.
+    /// Credits that the group's members left unused last week, and when they expire.
     pub pool: Option<(CreditStock, Timestamp)>,
-    /// Of what the group bought.
+    /// Credits that the group bought.
     pub top_up: Option<CreditStock>,
-    /// Of what the whole group may spend within 24 hours.
+    /// Spending of the whole group within 24 hours.
     pub group_daily: Option<Gauge>,
-    /// Of what the whole group may spend this week.
+    /// Spending of the whole group this week.
     pub group_weekly: Option<WeekGauge>,
-    /// Of what may be spent this week with the key that is called with.
+    /// Weekly budget of the API key that the call was made with.
     pub key: Option<WeekGauge>,
 }
 

@@ -10,7 +10,7 @@ use pia_kernel::Timestamp;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Weeks(Tz);
 
-/// Those of Berlin.
+/// Weeks in the time zone of Berlin.
 impl Default for Weeks {
     fn default() -> Self {
         Self(Tz::Europe__Berlin)
@@ -22,10 +22,10 @@ impl Weeks {
     /// week is the same week of another zone.
     pub const HALF: Duration = Duration::from_hours(84);
 
-    /// Those of UTC.
+    /// Weeks in UTC.
     pub const UTC: Self = Self(Tz::UTC);
 
-    /// Those of the zone with this id, such as `Europe/Berlin`, in any case.
+    /// Weeks in the IANA time zone with this id, such as `Europe/Berlin`, in any case.
     pub fn of_zone(id: &str) -> Option<Self> {
         Tz::from_str_insensitive(id.trim()).ok().map(Self)
     }

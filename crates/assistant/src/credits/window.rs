@@ -1,4 +1,4 @@
-//! One thing that spending is counted in.
+//! Spending windows: the periods that usage is counted in.
 
 use std::fmt;
 
@@ -101,7 +101,7 @@ pub struct WindowKey {
     pub owner: Uuid,
 }
 
-/// As the database sorts them.
+/// Text form that the database sorts by.
 impl fmt::Display for WindowKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.owner.as_hyphenated(), self.kind.name())

@@ -133,8 +133,8 @@ impl CreditWindows {
         )
     }
 
-    /// So much of every plain window, and so much of those that are drawn from
-    /// one after the other.
+    /// Lines that reserve the amount: the whole of it in every rate window, and shares of the
+    /// balances that are drawn down in turn.
     fn parts(&self, holder: &CreditHolder, amount: Micros) -> Vec<ReservationLine> {
         let plain = holder.windows().filter(|it| !it.kind.is_drawn());
         let mut parts: Vec<ReservationLine> =
@@ -154,8 +154,8 @@ impl CreditWindows {
         parts
     }
 
-    /// Of several windows that are in the way of `least` the one that is so the
-    /// longest, and when there is enough for what is `wanted`.
+    /// Refusal of the window that blocks `min_cost` the longest, with the time at which
+    /// `full_cost` fits.
     pub(super) fn refusal(
         &self,
         holder: &CreditHolder,

@@ -404,8 +404,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever upstreams make of prompts, and write beyond their caps: only
-    /// what they hide takes a budget beyond its limit.
+    /// Property: whatever upstreams make of prompts, and write beyond their caps, only hidden
+    /// usage takes a budget beyond its limit.
     #[test]
     fn no_budget_is_passed_but_by_what_was_hidden(steps in vec(step(), 1..60)) {
         let key = Some(ApiKeyBudget { key: ApiKeyId::generate(), weekly: 60 });

@@ -5,9 +5,9 @@ use uuid::Uuid;
 /// A way to optimise a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Template {
-    /// Its id, the same on every server.
+    /// Id, the same on every server.
     pub id: Uuid,
-    /// Its name.
+    /// Name.
     pub name: &'static str,
     /// Strength of the model.
     pub description: &'static str,

@@ -33,7 +33,7 @@ const FORWARDED_KEYS: [&str; 12] = [
     "top_logprobs",
 ];
 
-/// Of these, what makes no sense without tools, and is refused upstream.
+/// Keys that make no sense without tools and are refused upstream.
 const TOOL_KEYS: [&str; 2] = ["tool_choice", "parallel_tool_calls"];
 
 /// Members that are read, and not forwarded as they stand.

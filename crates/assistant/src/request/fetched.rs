@@ -13,7 +13,7 @@ use pia_json::MemberKey;
 const MAX_DEPTH: u8 = 8;
 /// No address is longer, in bytes of JSON.
 const MAX_URL_BYTES: usize = 8 * 1024;
-/// So much of a longer text is looked at.
+/// Length of the prefix of a long text that is checked.
 const CHECKED_PREFIX_BYTES: usize = 256;
 /// Keys whose values are texts, whatever they contain.
 const TEXT_KEYS: [&str; 2] = ["text", "filename"];

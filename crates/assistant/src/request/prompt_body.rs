@@ -23,7 +23,7 @@ pub(crate) struct UpstreamPrompt {
     /// Text by which its tokens are counted.
     pub(crate) text: PromptText,
     pub(crate) tools: Tools,
-    /// Those of the tools that the upstream is to run.
+    /// Tools that the upstream runs itself.
     pub(crate) hosted: Vec<HostedTool>,
     /// True if the model may choose which tool it calls, if any.
     pub(crate) may_call: bool,

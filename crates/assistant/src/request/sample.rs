@@ -2,8 +2,7 @@
 
 use crate::ports::TokenCounter;
 
-/// So much of a text is counted exactly. Counting it takes a millisecond or
-/// two, which a worker can spare.
+/// Length up to which a text is tokenized exactly, which takes a worker a millisecond or two.
 const EXACTLY_COUNTED_BYTES: usize = 8 * 1024;
 
 /// About so many bytes make a token.
@@ -12,7 +11,7 @@ const BYTES_PER_TOKEN: usize = 4;
 /// Text of a prompt.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PromptText {
-    /// Its words.
+    /// Words.
     pub(crate) words: TokenSample,
     /// The tokens of what else is in it: pictures, and what is put round each
     /// message.
@@ -20,7 +19,7 @@ pub(crate) struct PromptText {
 }
 
 impl PromptText {
-    /// Of these words alone.
+    /// Sample of these words alone.
     pub(crate) fn from_words(words: &[&str]) -> Self {
         let mut text = Self::default();
         for word in words {
@@ -29,12 +28,12 @@ impl PromptText {
         text
     }
 
-    /// Its tokens.
+    /// Tokens.
     pub(crate) fn tokens(&self, tokens: &dyn TokenCounter) -> i64 {
         self.words.tokens(tokens).saturating_add(self.besides)
     }
 
-    /// Its tokens by its length, which takes no time.
+    /// Tokens by its length, which takes no time.
     pub(crate) fn estimate(&self) -> i64 {
         self.words.by_length().saturating_add(self.besides)
     }
@@ -59,7 +58,7 @@ impl TokenSample {
         self.length == 0
     }
 
-    /// Its tokens: counted, or, beyond the beginning, as many for its length as
+    /// Tokens: counted, or, beyond the beginning, as many for its length as
     /// the beginning has, but no fewer than a text of that length usually has.
     pub(crate) fn tokens(&self, tokens: &dyn TokenCounter) -> i64 {
         if self.length == 0 {
@@ -73,7 +72,7 @@ impl TokenSample {
         if self.length == self.beginning.len() { tokens } else { tokens.max(self.by_length()) }
     }
 
-    /// Its tokens by its length alone.
+    /// Tokens by its length alone.
     fn by_length(&self) -> i64 {
         i64::try_from(self.length.div_ceil(BYTES_PER_TOKEN)).unwrap_or(i64::MAX)
     }

@@ -13,20 +13,20 @@ pub enum AttemptOutcome {
     Answered,
     /// The key was not accepted.
     KeyRefused,
-    /// It has too much to do.
+    /// Upstream is at capacity.
     Busy,
-    /// It refused the request.
+    /// Upstream rejected the request.
     Refused,
-    /// It failed.
+    /// Upstream failed.
     Failed,
-    /// It could not be reached.
+    /// Upstream could not be reached.
     Unreachable,
-    /// It said nothing for too long.
+    /// Upstream timed out.
     Silent,
 }
 
 impl AttemptOutcome {
-    /// Its name in metrics.
+    /// Name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Answered => "answered",

@@ -10,11 +10,11 @@ use crate::routing::target::{Mode, Protection, Target};
 /// Thoroughness of a web search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchDepth {
-    /// In a moment.
+    /// Answers in a moment.
     Fast,
-    /// In a few seconds.
+    /// Answers in a few seconds.
     Standard,
-    /// As long as it takes.
+    /// Takes as long as it needs.
     Deep,
 }
 
@@ -22,7 +22,7 @@ impl SearchDepth {
     /// Every depth.
     pub const ALL: [Self; 3] = [Self::Fast, Self::Standard, Self::Deep];
 
-    /// Its name in settings and upstream.
+    /// Name in settings and upstream.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fast => "fast",
@@ -32,12 +32,12 @@ impl SearchDepth {
     }
 }
 
-/// One service that searches the web.
+/// Service that searches the web.
 #[derive(Clone)]
 pub struct SearchProvider {
     /// The id of its catalogue entry.
     pub id: String,
-    /// Its base URL, without a slash at the end.
+    /// Base URL, without a slash at the end.
     pub endpoint: String,
     /// The keys, each as good as the other; none where it wants none.
     pub keys: Vec<Secret<String>>,

@@ -64,7 +64,7 @@ impl KeyHealth {
         self.hasher.hash_one(key.expose())
     }
 
-    /// Nothing in here panics half-way, so that a poisoned lock is still good.
+    /// Locks the state. Nothing in here panics halfway, so a poisoned lock is still usable.
     fn lock(&self) -> MutexGuard<'_, KeyStates> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -22,7 +22,7 @@ impl Mode {
     /// Every mode.
     pub const ALL: [Self; 3] = [Self::Optimize, Self::Assistant, Self::Research];
 
-    /// Its name in settings and on the wire.
+    /// Name in settings and on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Optimize => "Optimize",
@@ -48,7 +48,7 @@ pub enum ProviderType {
     Ollama,
     /// `OpenRouter`.
     OpenRouter,
-    /// Whatever else speaks OpenAI's chat completions.
+    /// Any other service with OpenAI's chat completions API.
     OpenAiCompatible,
     /// Mistral.
     Mistral,
@@ -71,7 +71,7 @@ impl ProviderType {
         Self::Anthropic,
     ];
 
-    /// Its name in settings.
+    /// Name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "OpenAI",
@@ -94,9 +94,9 @@ impl ProviderType {
 /// Effort of a model's reasoning before it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReasoningEffort {
-    /// Not at all.
+    /// No reasoning.
     None,
-    /// As little as it can.
+    /// Least reasoning.
     Minimal,
     /// A little.
     Low,
@@ -104,7 +104,7 @@ pub enum ReasoningEffort {
     Medium,
     /// Much.
     High,
-    /// As much as it can.
+    /// Most reasoning.
     XHigh,
 }
 
@@ -113,7 +113,7 @@ impl ReasoningEffort {
     pub const ALL: [Self; 6] =
         [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::XHigh];
 
-    /// Its name in settings.
+    /// Name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "None",
@@ -147,13 +147,13 @@ pub struct Protection {
 /// address does not tell where a public name or a redirect leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Addresses {
-    /// They are passed on.
+    /// Images are passed on.
     PassedOn,
     /// A request that has some is refused.
     Refused,
 }
 
-/// One upstream model.
+/// Upstream model.
 #[derive(Clone)]
 pub struct Target {
     /// The id of its catalogue entry; nothing for what `Ai` and `Ai:Modes` say
@@ -163,7 +163,7 @@ pub struct Target {
     pub name: Option<String>,
     /// API that it speaks.
     pub provider: ProviderType,
-    /// Its base URL, without a slash at the end: `https://api.openai.com/v1`.
+    /// Base URL, without a slash at the end: `https://api.openai.com/v1`.
     pub endpoint: String,
     /// The keys, each as good as the other; none where the upstream wants none.
     pub keys: Vec<Secret<String>>,
@@ -171,7 +171,7 @@ pub struct Target {
     pub model: String,
     /// Azure's name of the model's deployment.
     pub deployment: Option<String>,
-    /// As of which day Azure's API is spoken: `2024-10-21`.
+    /// API version of Azure: `2024-10-21`.
     pub api_version: Option<String>,
     /// The agent that answers at Mistral in the model's place.
     pub agent: Option<String>,
@@ -179,7 +179,7 @@ pub struct Target {
     pub reasoning_effort: Option<ReasoningEffort>,
     /// True if a compatible upstream understands `reasoning_effort`.
     pub takes_reasoning_effort: bool,
-    /// Those of [`SAMPLING`] that it refuses.
+    /// Parameters of [`SAMPLING`] that the model refuses.
     pub unsupported: Vec<&'static str>,
     /// True if it is to search the web by itself.
     pub web_search: bool,

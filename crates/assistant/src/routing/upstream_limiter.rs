@@ -17,7 +17,7 @@ use crate::ports::Timer;
 use crate::routing::catalogue::SearchProvider;
 use crate::routing::target::{Protection, Target};
 
-/// So many may wait for one upstream; more are turned away at once.
+/// Maximum number of calls that wait for one upstream; more are rejected at once.
 const MAX_WAITING: usize = 1000;
 /// Time to wait where open calls have to end first.
 const QUEUE_RETRY_AFTER: Duration = Duration::from_secs(2);
@@ -67,7 +67,7 @@ pub(crate) struct LimitReached {
     pub(crate) retry_after: Duration,
 }
 
-/// One upstream, and what is asked of it.
+/// Upstream, and what is asked of it.
 #[derive(Debug, Default)]
 struct UpstreamState {
     open: u32,
@@ -82,7 +82,7 @@ pub(crate) struct Permit {
     of: Option<(Arc<UpstreamLimiter>, String)>,
     /// The tokens that were counted for it.
     counted: i64,
-    /// Those that it took.
+    /// Tokens that the call used.
     pub(crate) took: i64,
 }
 

@@ -1,4 +1,4 @@
-//! One event of a stream that says something to us.
+//! Event of a stream that says something to us.
 
 use crate::credits;
 use crate::credits::usage::Usage;
@@ -7,15 +7,15 @@ use pia_json::{Members, quoted};
 /// Treatment of an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum EventAction {
-    /// It goes on as it came.
+    /// Chunk is forwarded unchanged.
     Untouched,
-    /// It goes on like this, in one event or two.
+    /// Chunk is replaced by one or two events.
     Rewritten(Vec<String>),
-    /// It was for us alone.
+    /// Chunk is not forwarded.
     Kept,
     /// The upstream reports an error.
     Error(String),
-    /// It makes no sense.
+    /// Chunk is invalid.
     Broken,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct ParsedEvent {
 pub(crate) struct ChunkHead(String);
 
 impl ChunkHead {
-    /// Of an answer whose upstream has said nothing of the kind.
+    /// Chunk head of an answer whose upstream has not sent one.
     pub(crate) fn new(id: &str, created: i64, model: &str) -> Self {
         let (id, model) = (quoted(id), quoted(model));
         Self(format!(
@@ -166,7 +166,7 @@ enum FinalDelta {
     Fine,
     /// Ends have empty deltas now, and nothing was lost by that.
     Emptied,
-    /// They have, and what was in them must be said before.
+    /// Tool calls arrived in parts; text held back must be sent first.
     Split,
 }
 

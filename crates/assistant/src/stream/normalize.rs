@@ -13,11 +13,11 @@ type Object = Map<String, Value>;
 /// Treatment of an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NormalizeAction {
-    /// There is nothing odd about it.
+    /// JSON needs no repair.
     Fine,
-    /// It goes on like this.
+    /// JSON was repaired to this.
     Mended(Bytes),
-    /// Nothing is left of it.
+    /// JSON has no content left.
     Nothing,
 }
 
@@ -190,7 +190,7 @@ fn normalize_member(
     odd
 }
 
-/// Its JSON as a text.
+/// Serializes JSON into a string value.
 fn text(value: &Value) -> Value {
     Value::String(value.to_string())
 }

@@ -16,9 +16,9 @@ use pia_json::Members;
 /// Error names that are the fault of one key.
 const KEY_ERROR_CODES: [&str; 5] =
     ["authentication", "api_key", "permission", "unauthorized", "forbidden"];
-/// Those of an upstream that has too much to do.
+/// Error codes of an upstream at capacity.
 const BUSY_ERROR_CODES: [&str; 3] = ["rate_limit", "too_many", "quota"];
-/// Those of a request that no other model would take.
+/// Error codes of a request that no other model would accept.
 const REQUEST_ERROR_CODES: [&str; 6] = [
     "invalid_request",
     "bad_request",

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-/// So much of what a model says before it calls is remembered.
+/// Maximum length kept of what a model writes before it calls a tool.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 /// Longer arguments are cut, and so make no sense to the tool.
 const MAX_ARGUMENTS_BYTES: usize = 64 * 1024;
@@ -24,7 +24,7 @@ pub(crate) enum CallerPart {
     All,
     /// This.
     Part(Bytes),
-    /// Nothing.
+    /// No tool call.
     Nothing,
 }
 

@@ -21,7 +21,7 @@ const LOOK: &str = "pia_look_at_picture";
 
 /// Longer questions are cut, in characters.
 const MAX_QUERY_CHARS: usize = 1000;
-/// So many results are told, and so much of each, in characters.
+/// Maximum number of results, and of characters of each, that are returned.
 const MAX_RESULTS: usize = 10;
 const MAX_RESULT_CHARS: usize = 4000;
 
@@ -48,7 +48,7 @@ pub(crate) enum ServerToolTask {
     Search(String),
     /// Look at this picture with this question.
     Look { picture: Bytes, question: String },
-    /// Nothing that makes sense: this is to be told.
+    /// Arguments are invalid; the model is told this.
     Nonsense(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! One round: every load on every server, one after the other.
+//! Round: every load on every server, one after the other.
 
 use super::figures::Metric;
 use super::{Plan, hashes, refreshes};

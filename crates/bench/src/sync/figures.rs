@@ -2,7 +2,7 @@
 
 use crate::measured::{Aim, Measured};
 
-/// One kind of figure.
+/// Kind of figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Metric {
     RawOne,

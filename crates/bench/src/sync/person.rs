@@ -32,7 +32,7 @@ pub(super) struct Pulled {
     pub(super) at: String,
     pub(super) has_more: bool,
     pub(super) catalogue: i64,
-    /// By which the answer is known again.
+    /// `ETag` of the answer.
     pub(super) tag: String,
 }
 

@@ -1,4 +1,4 @@
-//! One round: every load on a server.
+//! Round: every load on a server.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::measured::Figures;
 use crate::process;
 use crate::stats::{count, percentile};
 
-/// So many of those who have nothing yet push in turns.
+/// Number of users without data who push in turns.
 const PUSHERS: usize = 90;
 /// Number of repetitions of a call whose statements are counted.
 const COUNTED: u8 = 20;

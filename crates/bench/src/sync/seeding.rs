@@ -16,11 +16,11 @@ const HUNDREDTH: usize = MANY / 100;
 /// After which stamps a part of what somebody has changed.
 #[derive(Debug, Clone)]
 pub(super) struct Changes {
-    /// One thing in ten changed after this.
+    /// Cursor after which a tenth of the items changed.
     pub(super) tenth: String,
     /// One in a hundred changed after this.
     pub(super) hundredth: String,
-    /// Nothing did after this.
+    /// Cursor after which nothing changed.
     pub(super) last: String,
 }
 

@@ -84,7 +84,7 @@ impl Sqlite {
         Ok(Self { file: file.to_owned(), user, since: since.micros(), own, rows })
     }
 
-    /// One person at a time, so that the server may write in between.
+    /// Copies the data for this many users, one at a time so that the server may write in between.
     pub(super) fn copy(&mut self, people: u32) -> Outcome<()> {
         let mut writer = connect(&self.file, WRITES)?;
         let (user, mut dice) = (digits(&self.user), Dice::new(3));

@@ -29,9 +29,9 @@ pub(super) struct StatementLog {
 /// Numbers of statements.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
-    /// Of sync's tables.
+    /// Statements on sync's tables.
     pub(super) own: usize,
-    /// Of others. What begins and ends a transaction is left out.
+    /// Statements on other tables; transaction control is not counted.
     pub(super) others: usize,
 }
 

@@ -57,7 +57,7 @@ struct Proxy {
 }
 
 impl Proxy {
-    /// One before an upstream that answers so; tells what the upstream sees.
+    /// Upstream stub that sends this answer; returns what the upstream receives.
     fn before(answer: &'static [u8]) -> (Self, Receiver<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let upstream = listener.local_addr().expect("its address");

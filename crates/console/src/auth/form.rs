@@ -25,7 +25,7 @@ pub(crate) struct FormView {
     pub(crate) alert: Option<String>,
 }
 
-/// One thing to fill in.
+/// Form control.
 pub(crate) struct Control {
     pub(crate) name: &'static str,
     pub(crate) label: &'static str,
@@ -40,7 +40,7 @@ pub(crate) struct Control {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Necessity {
     Always,
-    /// That depends on the rest; the hint says on what.
+    /// Required depending on other fields, as the hint says.
     Sometimes,
     Never,
 }

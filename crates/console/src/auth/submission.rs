@@ -15,9 +15,9 @@ use crate::setup::is_form;
 
 /// Submitted form, with the button that sent it.
 pub(super) enum Submission<T> {
-    /// To be taken.
+    /// Form to accept.
     Form(T),
-    /// To be shown again, in the other language.
+    /// Form to show again in the other language.
     SwitchLanguage(T),
 }
 

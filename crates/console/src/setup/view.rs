@@ -30,7 +30,7 @@ impl SetupPage {
         Self::form(frame, status, ("license", vec![license], send))
     }
 
-    /// There is no administrator.
+    /// Page that creates the first administrator.
     pub(super) fn administrator(frame: PageLayout) -> Self {
         let texts = &frame.texts.setup;
         let email = Control::text("email", frame.texts.register.email, ("email", "username"), "");

@@ -1,4 +1,4 @@
-//! One device lets another in.
+//! Tests of device approval.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -21,7 +21,7 @@ pub(crate) struct ClientPolicyRequest {
     /// 1 to 100 characters, unique without regard to case.
     #[schema(value_type = String)]
     name: Option<String>,
-    /// At most 1,000 characters.
+    /// Description of at most 1,000 characters.
     description: Option<String>,
     /// A JSON object as text, at most 65,536 bytes, with the sections
     /// `defaults` and `enforce`. Blank sets nothing.

@@ -9,7 +9,7 @@ use uuid::Uuid;
 /// The contract's header first, then the one that the desktop client sends.
 const MODE_HEADERS: [&str; 2] = ["x-service-mode", "x-pia-mode"];
 
-/// Of the persona in the same way.
+/// Headers that name the persona.
 const PERSONA_HEADERS: [&str; 2] = ["x-service-persona", "x-pia-persona"];
 
 /// A mode or a persona that makes no sense is none.

@@ -17,7 +17,7 @@ use crate::{AiApi, HttpError};
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct ChatRequest {
-    /// At least one; each has a `role` and most a `content`.
+    /// Messages, at least one; each has a `role` and most a `content`.
     #[schema(min_items = 1, max_items = 2000)]
     messages: Vec<serde_json::Value>,
     /// One of `GET /api/ai/models`; what the caller may not use is ignored.
@@ -49,7 +49,7 @@ pub(crate) struct ChatRequest {
     /// in any case. Anything else is ignored.
     reasoning_effort: Option<String>,
     metadata: Option<ChatMetadata>,
-    /// There is one answer.
+    /// Number of answers; must be 1.
     #[schema(minimum = 1, maximum = 1)]
     n: Option<i64>,
     /// The text at which the answer ends, or a list of such.
@@ -61,7 +61,7 @@ pub(crate) struct ChatRequest {
     top_logprobs: Option<i64>,
 }
 
-/// Only of a stream.
+/// Options of a streamed answer.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct StreamOptions {

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::ai::ai_caller::ai_caller;
 use crate::{AiApi, HttpError};
 
-/// As many tokens as OpenAI takes in one request, and some.
+/// Maximum number of array values: OpenAI's limit of tokens in one request, and a margin.
 const MAX_VALUES: usize = 400_000;
 
 /// A request in the shape of OpenAI's embeddings. Other members stay here.

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::ai::ai_caller::ai_caller;
 use crate::{AiApi, HttpError};
 
-/// In the shape of OpenAI's list of models.
+/// List of models in the shape of OpenAI's.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ModelsResponse {
     /// Always `list`.

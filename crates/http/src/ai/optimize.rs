@@ -16,7 +16,7 @@ use crate::{AiApi, HttpError};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OptimizeBody {
-    /// At most `Ai:MaxOptimizeTextLength` UTF-16 code units.
+    /// Text of at most `Ai:MaxOptimizeTextLength` UTF-16 code units.
     #[schema(value_type = String)]
     text: Option<String>,
     /// A built-in template, or one that comes along as `customPrompt`.

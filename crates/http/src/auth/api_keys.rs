@@ -15,7 +15,7 @@ use crate::auth::mfa::fresh_proof;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApiKeyRequest {
-    /// By which its owner knows the script again; up to 64 characters.
+    /// Name for the owner to recognise the script by; up to 64 characters.
     #[schema(value_type = String)]
     name: Option<String>,
     /// Scopes: `ai`, which is also the default.
@@ -23,8 +23,7 @@ pub(crate) struct ApiKeyRequest {
     /// Time of expiry; the key does not expire if this is absent.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
-    /// So many whole credits may be spent with it within a calendar week; 0 is
-    /// no limit but its owner's own.
+    /// Budget in whole credits per calendar week; 0 leaves only its owner's.
     weekly_credits: Option<i64>,
     /// The account's own password.
     #[schema(value_type = Option<String>)]
@@ -47,7 +46,7 @@ pub(crate) struct CreatedApiKeyResponse {
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ApiKeysResponse {
-    /// In the order they were made, those that have ended too.
+    /// Keys in the order of their creation, expired ones included.
     items: Vec<ApiKeyItem>,
 }
 

@@ -16,7 +16,7 @@ use crate::auth::mfa::fresh_proof;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AppPasswordRequest {
-    /// By which its owner knows the program again; up to 64 characters.
+    /// Name for the owner to recognise the program by; up to 64 characters.
     #[schema(value_type = String)]
     name: Option<String>,
     /// The account's own password.
@@ -40,7 +40,7 @@ pub(crate) struct CreatedAppPasswordResponse {
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AppPasswordsResponse {
-    /// In the order they were made.
+    /// App passwords in the order of their creation.
     items: Vec<AppPasswordItem>,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct LetterResponse {
     message: &'static str,
 }
 
-/// That no mail is set up is said first, whatever was sent.
+/// Queues the email. Missing mail settings are reported first, whatever the body.
 pub(crate) async fn forgot_password(
     api: Data<Api>,
     body: Result<Body<LetterRequest>, ApiError>,
@@ -34,7 +34,7 @@ pub(crate) async fn forgot_password(
     Ok(Json(LetterResponse::possibly_sent()))
 }
 
-/// That no mail is set up is said first, whatever was sent.
+/// Queues the email. Missing mail settings are reported first, whatever the body.
 pub(crate) async fn resend_verification(
     api: Data<Api>,
     body: Result<Body<LetterRequest>, ApiError>,

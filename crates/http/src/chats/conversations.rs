@@ -70,7 +70,7 @@ pub(crate) struct ConversationsRequest {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SyncResponse {
-    /// In the order in which they came: the chats, and then what was deleted.
+    /// Results in the order of the request: the chats, then the deletions.
     results: Vec<SyncResult>,
     #[schema(value_type = String, format = DateTime)]
     server_timestamp: Timestamp,
@@ -84,17 +84,17 @@ struct SyncResult {
     id: Option<String>,
     /// `stored`, `conflict` (what is there is newer), `deleted` or `refused`.
     status: &'static str,
-    /// Of a conflict: when what is there says that it was changed.
+    /// Stored change time, of a conflict.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     updated_at: Option<Timestamp>,
-    /// Of a refusal: the code that `PUT /api/v1/chats/{id}` would answer.
+    /// Error code that `PUT /api/v1/chats/{id}` would answer, of a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'static str>,
-    /// Of a refusal: where it is.
+    /// Field at fault, of a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<Cow<'static, str>>,
-    /// Of a refusal: the same for people.
+    /// Message for people, of a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }

@@ -18,7 +18,7 @@ const REVOKED: i32 = 2;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeviceListResponse {
-    /// In the order in which they first registered.
+    /// Devices in the order of their first registration.
     devices: Vec<DeviceInfo>,
     has_recovery_key: bool,
     /// Version of the account's key in use; 0 before the first.
@@ -37,7 +37,7 @@ struct DeviceInfo {
     /// The beginning of the agreement key's SHA-256: `XXXX-XXXX-XXXX-XXXX`.
     #[serde(skip_serializing_if = "Option::is_none")]
     fingerprint: Option<String>,
-    /// Of a pending device, as long as it may be let in.
+    /// Onboarding session of a pending device, while it can be approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     onboarding_session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -57,7 +57,7 @@ pub(crate) struct RecoveryWrappedUmkResponse {
     created_at: Timestamp,
 }
 
-/// By which proofs are judged that the copy was opened.
+/// Proof key that verifies later proofs of having opened the recovery copy.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecoveryProofKeyRequest {

@@ -29,7 +29,7 @@ pub(crate) struct DeviceRegistrationRequest {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeviceRegistrationResponse {
-    /// By which the device asks; good once, for ten minutes.
+    /// Onboarding session of the device; usable once, for ten minutes.
     onboarding_session_id: String,
     /// Random bytes in base64.
     server_challenge: String,

@@ -44,7 +44,7 @@ pub(crate) struct WrappedUmkResponse {
     hkdf_salt: String,
     wrap_version: i32,
     created_by_device_id: String,
-    /// By what the device vouches that made it, if that is another.
+    /// Signature of the device that wrapped the key, if that is another.
     #[serde(skip_serializing_if = "Option::is_none")]
     approver_signature: Option<String>,
     signature_version: i16,

@@ -11,7 +11,7 @@ use pia_web::ApiError;
 
 use crate::HttpError;
 
-/// Any of the three.
+/// Schema of any of the three credit refusals.
 const REFUSAL: &str = "CreditRefusal";
 const OF_MEMBER: &str = "MemberCreditRefusal";
 const OF_GROUP: &str = "GroupCreditRefusal";

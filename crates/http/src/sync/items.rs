@@ -148,7 +148,7 @@ item! {
 }
 
 item! {
-    /// To-do item.
+    /// Task of the to-do list.
     SyncTodo {
         id: Uuid => "id",
         title: String => "title",

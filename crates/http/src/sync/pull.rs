@@ -13,7 +13,7 @@ use crate::pieces::json_in_chunks;
 use crate::{Api, HttpError};
 
 enum PullOutcome {
-    /// It has all that there is.
+    /// Client has the current snapshot.
     Unchanged,
     Changed(Box<Pulled>),
 }

@@ -53,7 +53,7 @@ pub(crate) struct SyncPullResponse {
     /// Absent if `catalogVersion` was the latest.
     #[serde(skip_serializing_if = "Option::is_none")]
     client_policy: Option<SyncClientPolicySnapshot>,
-    /// Of no order: another is another.
+    /// Catalogue version; compared for equality only.
     catalog_version: i64,
     /// The devices that wait to be let in; absent if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]

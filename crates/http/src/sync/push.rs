@@ -48,7 +48,7 @@ struct SyncConflict {
 struct AssignedId {
     /// The channel.
     entity: &'static str,
-    /// Its place among what was sent of the channel, from 0.
+    /// Place among what was sent of the channel, from 0.
     index: usize,
     id: String,
 }

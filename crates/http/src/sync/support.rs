@@ -103,7 +103,7 @@ pub(crate) struct SyncDebugStateResponse {
 #[serde(rename_all = "camelCase")]
 struct DebugChat {
     id: String,
-    /// Its place among all changes.
+    /// Place among all changes.
     #[schema(value_type = String, format = DateTime)]
     stamp: Timestamp,
     /// Time of the last change, as reported by the chat.
@@ -125,7 +125,7 @@ struct DebugItem {
     /// The channel: `templates`.
     entity: &'static str,
     id: String,
-    /// Its place among all changes: what `since` is compared with.
+    /// Place among all changes: what `since` is compared with.
     #[schema(value_type = String, format = DateTime)]
     stamp: Timestamp,
     /// Time of the last change, by the device's clock.

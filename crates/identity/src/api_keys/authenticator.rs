@@ -41,7 +41,7 @@ struct CachedUse {
 }
 
 impl ApiKeyAuthenticator {
-    /// Whoever calls with a key of this store.
+    /// Authenticator of callers with keys of this store.
     pub fn new(
         store: Arc<dyn ApiKeyStore>,
         caller_cache: CallerCache,
@@ -109,8 +109,7 @@ impl ApiKeyAuthenticator {
         Some(now)
     }
 
-    /// Nothing panics while it holds the lock, so what a poisoned one guards is
-    /// whole.
+    /// Locks the cache. Nothing panics while it is held, so a poisoned one is still valid.
     fn lock_cache(&self) -> MutexGuard<'_, CachedUse> {
         self.inner.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -18,7 +18,7 @@ use crate::ports::{
 
 const CODE: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 
-/// One user's app passwords, and their factors.
+/// User's app passwords, and their factors.
 struct Memory {
     factors: Arc<Factors>,
     kept: Mutex<Vec<NewAppPassword>>,

@@ -25,7 +25,7 @@ const WARNINGS: RateQuota = RateQuota { burst: 1, window: Duration::from_hours(2
 /// Reasons why a challenge was not met.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChallengeError {
-    /// It is unknown, has ended, was met or was tried too often.
+    /// Challenge is unknown, expired, completed or exhausted.
     #[error("there is no such challenge")]
     Gone,
     /// The answer to it is wrong.
@@ -37,7 +37,7 @@ pub(crate) enum ChallengeError {
         /// warned within a day.
         warn: bool,
     },
-    /// There were too many wrong ones.
+    /// Too many wrong codes.
     #[error("too many wrong answers")]
     TooMany {
         /// Time until the next attempt is allowed.

@@ -84,10 +84,10 @@ pub enum ReauthProof {
 /// Reasons why a proof was not taken.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProofError {
-    /// It is wrong, or was used before.
+    /// Code is wrong, or was used before.
     #[error("wrong")]
     Wrong,
-    /// There were too many wrong ones.
+    /// Too many wrong codes.
     #[error("too many wrong ones")]
     TooMany {
         /// Time until the next attempt is allowed.

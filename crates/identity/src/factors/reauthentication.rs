@@ -1,4 +1,4 @@
-//! That it is an account's owner who asks, and not somebody with their session.
+//! Proof that a request comes from the account's owner and not from someone with their session.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ pub(crate) const FRESH: Duration = Duration::from_mins(10);
 /// Reasons why somebody was not taken for the owner.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnerError {
-    /// They have not shown anything, and could.
+    /// Proof is missing.
     #[error("a proof is needed")]
     Missing,
-    /// There is nothing that they could show, and they signed in a while ago.
+    /// Account has nothing to prove with, and its sign-in is too old.
     #[error("a fresh sign-in is needed")]
     SignInAgain,
     /// The proof is wrong, or was used before.
     #[error("the proof is wrong")]
     Wrong,
-    /// There were too many wrong ones.
+    /// Too many wrong proofs.
     #[error("too many wrong proofs")]
     TooMany {
         /// Time until the next attempt is allowed.

@@ -42,8 +42,8 @@ pub(crate) fn hash(user: UserId, typed: &Secret<String>) -> Option<RecoveryHash>
     Some(RecoveryHash(hash))
 }
 
-/// That a code was used. Its owner is told, and of how many are left where
-/// that is known, since whoever finds such a code needs no authenticator.
+/// Side effects of a used recovery code. The owner is emailed, with the number left where it is
+/// known, since such a code replaces the authenticator.
 pub(crate) fn used(user: UserId, at: Timestamp, left: Option<u64>) -> SideEffects {
     let letter = QueuedEmail::new("recovery-code-used");
     let letter = match left {

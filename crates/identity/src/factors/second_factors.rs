@@ -22,7 +22,7 @@ pub enum EnrolError {
     /// One is on; it must be taken off first.
     #[error("a second factor is on already")]
     AlreadyOn,
-    /// It was not shown, or not well enough, that it is the owner who asks.
+    /// Proof of ownership is missing or wrong.
     #[error(transparent)]
     Owner(#[from] OwnerError),
     /// The account was deleted since the gates let its owner pass.
@@ -42,7 +42,7 @@ pub enum ConfirmError {
     /// The code is not one of the authenticator's.
     #[error("the code is wrong")]
     WrongCode,
-    /// There were too many wrong codes.
+    /// Too many wrong codes.
     #[error("too many wrong codes")]
     TooMany {
         /// Time until the next attempt is allowed.
@@ -56,13 +56,13 @@ pub enum ConfirmError {
 /// Errors that prevent a second factor from being changed.
 #[derive(Debug, thiserror::Error)]
 pub enum FactorChangeError {
-    /// There is none.
+    /// Second factor is off.
     #[error("no second factor is on")]
     NotOn,
     /// The proof is wrong, or was used before.
     #[error("the proof is wrong")]
     WrongProof,
-    /// There were too many wrong ones.
+    /// Too many wrong codes.
     #[error("too many wrong proofs")]
     TooMany {
         /// Time until the next attempt is allowed.

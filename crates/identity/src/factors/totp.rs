@@ -9,7 +9,7 @@ use totp_rs::{Algorithm, Builder, TotpError};
 
 use crate::ports::Step;
 
-/// As many as SHA-1 makes use of, and more than RFC 4226 asks for.
+/// Length of a secret: what SHA-1 makes use of, and more than RFC 4226 requires.
 const SECRET_BYTES: usize = 20;
 const DIGITS: u8 = 6;
 /// Validity period of a code, in seconds.
@@ -97,7 +97,7 @@ fn builder(secret: &Secret<Vec<u8>>) -> Builder {
         .with_secret(secret.expose().clone())
 }
 
-/// Not with the error itself, which may name the account.
+/// Hides the library's error, which may name the account.
 fn failed(_: TotpError) -> Unavailable {
     Unavailable::new("the authenticator's secret", "it makes no codes")
 }

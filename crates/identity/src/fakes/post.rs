@@ -61,7 +61,7 @@ impl Post {
         user
     }
 
-    /// They have shown that their address is theirs.
+    /// Marks the user's address as verified.
     pub(crate) fn prove(&self, user: UserId) {
         let mut state = self.state.lock().unwrap();
         for person in state.people.iter_mut().filter(|it| it.account.user == user) {

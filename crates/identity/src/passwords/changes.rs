@@ -23,7 +23,7 @@ pub enum ChangePasswordError {
     /// The one before is another.
     #[error("the current password is wrong")]
     WrongPassword,
-    /// There were too many wrong ones.
+    /// Too many wrong passwords.
     #[error("too many wrong passwords")]
     TooMany {
         /// Time until the next attempt is allowed.

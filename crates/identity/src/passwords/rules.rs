@@ -15,9 +15,9 @@ pub const MAX_PASSWORD_CHARS: usize = 128;
 /// characters.
 pub(crate) const MAX_PASSWORD_BYTES: usize = MAX_PASSWORD_CHARS * 4;
 
-/// As many as the built-in lists are long: what is guessed sooner is on one of
-/// them, or on one with a sign or a digit put to it. Nothing else is demanded:
-/// guesses are slowed down by the attempts that an address takes.
+/// Minimum strength in guesses: the length of the built-in lists, so that a weaker password is on
+/// a list, or on one with a sign or digit added. More is not required, since attempts are
+/// throttled by address.
 const MIN_GUESSES: u64 = 50_000;
 
 /// Maximum number of characters that are scored: the estimate's time grows with

@@ -19,7 +19,7 @@ pub(crate) struct Bucket(String);
 /// Reasons why a guess was not looked at.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GuessError {
-    /// There were too many wrong ones.
+    /// Too many wrong passwords.
     #[error("too many wrong guesses")]
     Wait(Duration),
     /// The ledger did not answer.
@@ -78,9 +78,8 @@ impl PasswordThrottle {
         tell(self.ledger.clear(&bucket.0).await);
     }
 
-    /// Whoever it was has shown in another way that the account is theirs:
-    /// what strangers guessed, and they themselves where they are, is
-    /// forgotten. That it fails fails nothing else.
+    /// Forgets failed attempts after the owner has proved themselves in another way. A failure to
+    /// do so is only logged.
     pub(crate) async fn forgive(&self, email: &str, device: &SignInDevice) {
         tell(self.ledger.clear(&Bucket::for_email(email, None).0).await);
         if let Some(network) = device.network() {
@@ -88,7 +87,7 @@ impl PasswordThrottle {
         }
     }
 
-    /// Nobody judged the guess.
+    /// Returns an attempt that no password check used.
     pub(crate) async fn unjudged(&self, bucket: &Bucket) {
         tell(self.ledger.give_back(&bucket.0, self.rules).await);
     }

@@ -14,15 +14,15 @@ pub const DEFAULT_GROUP: GroupId =
 /// The provider of accounts that have a password here.
 pub const LOCAL: &str = "local";
 
-/// In which capacity a person uses the service.
+/// Capacity in which a person uses the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CustomerType {
-    /// They have not said so yet.
+    /// Capacity is not declared yet.
     #[default]
     NotDeclared,
-    /// As a trader.
+    /// Uses the service as a trader.
     Business,
-    /// As a consumer.
+    /// Uses the service as a consumer.
     Consumer,
 }
 
@@ -67,7 +67,7 @@ pub struct Account {
     pub display_name: Option<String>,
     /// Identity provider of the account: `local` for a password.
     pub provider: String,
-    /// In which capacity they use the service.
+    /// Capacity in which they use the service.
     pub customer: CustomerType,
     /// The company of a trader.
     pub company_name: Option<String>,
@@ -80,7 +80,7 @@ pub struct Account {
     /// Time at which its owner showed that the address is theirs; nothing if
     /// they have not.
     pub email_verified_at: Option<Timestamp>,
-    /// As of which change of them its credentials are.
+    /// Version of the account's credentials.
     pub epoch: CredentialsEpoch,
 }
 
@@ -114,7 +114,7 @@ pub enum SessionScope {
     Data,
     /// Administration in a browser, and nothing else.
     Console,
-    /// It is no session: a script calls, with a key of the owner's.
+    /// Script with an API key of the owner's; no session.
     Key(KeyUse),
 }
 
@@ -123,8 +123,7 @@ pub enum SessionScope {
 pub struct KeyUse {
     /// Id of the key.
     pub key: ApiKeyId,
-    /// So many whole credits may be spent with it within a calendar week; 0 is
-    /// no limit.
+    /// Budget in whole credits per calendar week; 0 is no limit.
     pub weekly_credits: i64,
 }
 
@@ -137,14 +136,14 @@ pub struct ApiKeyRef {
     pub key: ApiKeyId,
 }
 
-/// As much of a caller as is looked at on every request.
+/// Part of a caller that is checked on every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallerState {
     /// Account of the caller.
     pub user: UserId,
     /// Credential that they call with.
     pub credential: Credential,
-    /// In which capacity they use the service.
+    /// Capacity in which they use the service.
     pub customer: CustomerType,
     /// Permissions beyond the caller's own data.
     pub role: Role,

@@ -12,7 +12,7 @@ use crate::violation::{Violation, name};
 /// Reasons why an account cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
-    /// It was deleted since the gates let its owner pass.
+    /// Account was deleted during the request.
     #[error("there is no such account")]
     Gone,
     /// The store did not answer.
@@ -20,7 +20,7 @@ pub enum AccountError {
     Unavailable(#[from] Unavailable),
 }
 
-/// That a person uses the service as a trader.
+/// Declaration that a person uses the service as a trader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraderDeclaration {
     /// Their company.
@@ -32,7 +32,7 @@ pub struct TraderDeclaration {
 /// Reasons why a declaration was not recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum DeclareError {
-    /// It declares nothing, or no company.
+    /// Declaration is incomplete.
     #[error("the declaration is not filled in correctly")]
     Invalid(Vec<Violation>),
     /// The account was deleted since the gates let its owner pass.

@@ -19,7 +19,7 @@ use crate::violation::Violation;
 /// Text that must be typed, so that nobody deletes an account by accident.
 const CONFIRMATION: &str = "DELETE";
 
-/// That a person wants to be forgotten.
+/// Request to delete an account.
 #[derive(Debug, Clone, Default)]
 pub struct DeletionRequest {
     /// The word that confirms it.
@@ -40,7 +40,7 @@ pub enum DeleteError {
     /// The password is wrong.
     #[error("the password is wrong")]
     WrongPassword,
-    /// There were too many wrong ones.
+    /// Too many wrong proofs.
     #[error("too many wrong passwords")]
     TooMany {
         /// Time until the next attempt is allowed.
@@ -55,7 +55,7 @@ pub enum DeleteError {
     /// The session ended meanwhile.
     #[error("the session is over")]
     SessionOver,
-    /// There is no such account, or no longer.
+    /// No such account, or no longer.
     #[error("there is no such account")]
     Gone,
     /// Something that is needed did not answer.

@@ -26,7 +26,7 @@ const LETTERS: RateQuota = RateQuota { burst: 3, window: Duration::from_hours(1)
 /// Reasons why no letter was sent.
 #[derive(Debug, thiserror::Error)]
 pub enum EmailTokenError {
-    /// Nobody sends mail here.
+    /// Mail is not configured.
     #[error("no mail is set up")]
     NotConfigured,
     /// Something that is needed did not answer.

@@ -26,24 +26,23 @@ pub struct NewAdmin {
 /// Reasons why no administrator was made.
 #[derive(Debug, thiserror::Error)]
 pub enum FirstAdminError {
-    /// There is one: this step is over.
+    /// Server has an administrator already.
     #[error("the server has an administrator; they can make others, and so can `pia-server admin`")]
     AlreadySetUp,
-    /// Only who can read the server's files may set it up.
+    /// Setup token is wrong.
     #[error("the setup token is wrong: it is in the file that Setup:TokenPath names")]
     WrongToken,
     /// Something is filled in wrongly; all that is wrong is told at once.
     #[error("the account is not filled in correctly")]
     Invalid(Vec<Violation>),
-    /// There is an account with this address, which is not made an
-    /// administrator's by somebody who need not be its owner.
+    /// Address belongs to an account, which is not promoted by someone who need not be its owner.
     #[error(
         "there is an account with this address; if it is your own, `pia-server admin grant`, \
          called where the server runs, makes you an administrator, but whoever registered it \
          first would be one too: choose another address if in doubt"
     )]
     EmailTaken,
-    /// Nobody makes an account for now.
+    /// Registration is suspended.
     #[error("no accounts are made while FreeTier:Suspended is set")]
     Suspended,
     /// The licence has no seat left.

@@ -47,7 +47,7 @@ pub enum InviteError {
     /// No mail could be sent to the address.
     #[error("the invitation is not filled in correctly")]
     Invalid(Violation),
-    /// There is no such group.
+    /// No such group.
     #[error("there is no such group")]
     NoSuchGroup,
     /// The store did not answer.

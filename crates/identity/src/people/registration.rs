@@ -17,9 +17,9 @@ pub enum RegistrationPolicy {
     /// Everyone who reaches the server.
     #[default]
     Open,
-    /// Those who show an invitation.
+    /// People with an invitation may register.
     Invitation,
-    /// Nobody.
+    /// Registration is closed.
     Closed,
 }
 
@@ -77,7 +77,7 @@ pub struct RegistrationForm {
     pub password: Secret<String>,
     /// Display name.
     pub display_name: Option<String>,
-    /// In which capacity they use the service.
+    /// Capacity in which they use the service.
     pub customer: CustomerType,
     /// The company of a trader; of others it is not kept.
     pub company_name: Option<String>,
@@ -105,13 +105,13 @@ pub enum RegisterError {
     /// The operator does not let this person make an account.
     #[error("registration is closed")]
     Closed,
-    /// Nobody may for now.
+    /// Registration is suspended.
     #[error("no accounts are made for now")]
     Suspended,
-    /// There is an account with this address.
+    /// Address belongs to another account.
     #[error("the address has an account already")]
     EmailTaken,
-    /// There are as many accounts as the licence allows.
+    /// Licence has no seat left.
     #[error("all {limit} accounts of the licence are taken")]
     SeatsTaken {
         /// Licensed number of accounts.

@@ -3,7 +3,7 @@
 /// Permissions of an account beyond its own data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Role {
-    /// Nothing.
+    /// Role without privileges.
     #[default]
     User,
     /// Fill the knowledge bases of their group.
@@ -18,7 +18,7 @@ impl Role {
     /// All there are, the least first.
     pub const ALL: [Self; 4] = [Self::User, Self::KbManager, Self::OrgManager, Self::Admin];
 
-    /// Its name in the database, on the wire and on the command line.
+    /// Name in the database, on the wire and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::User => "user",

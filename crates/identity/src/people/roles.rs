@@ -11,19 +11,19 @@ use crate::sessions::caller_cache::CallerCache;
 /// Errors that prevent an account from being changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RoleError {
-    /// Nobody has such an account.
+    /// No such account.
     #[error("there is no such account")]
     Unknown,
     /// Without them nobody could run the server.
     #[error("this is the last active administrator; make somebody else one before")]
     LastAdmin,
-    /// There are as many administrators as the licence allows.
+    /// Licence has no administrator left.
     #[error("as many administrators as the licence allows are there already: {limit}")]
     AdminsTaken {
         /// Licensed number of accounts.
         limit: u32,
     },
-    /// There are as many accounts as the licence allows.
+    /// Licence has no seat left.
     #[error("as many accounts as the licence allows are active already: {limit}")]
     SeatsTaken {
         /// Licensed number of accounts.
@@ -123,7 +123,7 @@ impl Roles {
     }
 }
 
-/// That it was done to them, by whoever did it.
+/// Side effects of an administrative change of an account.
 fn done(at: Timestamp, by: Option<UserId>, user: UserId, action: &'static str) -> SideEffects {
     let entry = AuditEntry { at, actor: by, subject: Some(user), object: None, action };
     SideEffects { audit: vec![entry], mail: Vec::new() }

@@ -37,7 +37,7 @@ pub enum VerifyError {
 /// Reasons for refusing a sign-in with the right password.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OutstandingRequirement {
-    /// They have yet to show that their address is theirs.
+    /// Address is not verified yet.
     #[error("the address is not verified")]
     Verification,
     /// Something that is needed did not answer.

@@ -36,7 +36,7 @@ impl NewAccount {
 pub struct ProviderIdentity {
     /// Id of the provider.
     pub issuer: String,
-    /// Its name for them.
+    /// User's id at the provider.
     pub subject: String,
 }
 
@@ -50,7 +50,7 @@ pub enum EmailTokenPurpose {
 }
 
 impl EmailTokenPurpose {
-    /// Its name where it is kept.
+    /// Name where it is kept.
     pub fn name(self) -> &'static str {
         match self {
             Self::Verification => "verification",
@@ -73,15 +73,14 @@ pub struct NewEmailToken {
 /// Outcome of making an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registered {
-    /// It is stored.
+    /// Account was created.
     Stored,
     /// An account with this address was there before.
     EmailTaken,
-    /// As many accounts as the licence allows are there already.
+    /// Licence has no seat left.
     SeatsTaken,
-    /// There is no such invitation for this address, or no longer, or it makes
-    /// an administrator and the licence allows no more of them. Said before
-    /// anything is said of address and seats.
+    /// Invitation is unknown, used or for another address, or would exceed the licence's
+    /// administrators. Checked before the address and seats.
     NotInvited,
 }
 

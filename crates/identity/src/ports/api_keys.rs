@@ -22,7 +22,7 @@ impl KeyScope {
     /// Every scope.
     pub const ALL: [Self; 1] = [Self::Ai];
 
-    /// Its name where it is kept and on the wire.
+    /// Name where it is kept and on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ai => "ai",
@@ -55,8 +55,7 @@ pub struct ApiKeyEntry {
     pub name: String,
     /// Scopes of the key.
     pub scopes: Vec<KeyScope>,
-    /// So many whole credits may be spent with it within a calendar week; 0 is
-    /// no limit.
+    /// Budget in whole credits per calendar week; 0 is no limit.
     pub weekly_credits: i64,
     /// Time at which it was made.
     pub created_at: Timestamp,

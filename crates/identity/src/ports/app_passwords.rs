@@ -41,11 +41,11 @@ pub struct AppPasswordEntry {
 /// Outcome of keeping an app password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreAppPassword {
-    /// It is good from now on.
+    /// App password was stored.
     Done,
     /// The evidence is good no more.
     Stale,
-    /// There are as many as may be.
+    /// Owner has the maximum number of app passwords.
     Full,
     /// The account is no more or deactivated, or the session is over.
     Gone,

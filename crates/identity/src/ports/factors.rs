@@ -68,7 +68,7 @@ pub struct RecoveryHash(pub [u8; 32]);
 pub enum VerifiedProof {
     /// The right password.
     Password,
-    /// That they have just signed in.
+    /// Fresh sign-in.
     SignIn,
     /// The right code of this step; good if neither it nor one of a later
     /// step was used before.
@@ -93,7 +93,7 @@ pub struct FactorChange {
 }
 
 impl FactorChange {
-    /// Whoever makes it.
+    /// Session of the change.
     pub fn session_ref(&self) -> SessionRef {
         SessionRef { user: self.user, session: self.session }
     }
@@ -102,7 +102,7 @@ impl FactorChange {
 /// Outcome of keeping the secret of a factor that is begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enrolled {
-    /// It waits for its first code.
+    /// Enrolment waits for its first code.
     Begun,
     /// A factor is on.
     AlreadyOn,
@@ -189,7 +189,7 @@ pub struct NewChallenge {
     pub hash: TokenHash,
     /// Account whose password was proved.
     pub user: UserId,
-    /// As of when that was looked at.
+    /// Version of the credentials that the change was decided on.
     pub epoch: CredentialsEpoch,
     /// Time at which it ends.
     pub expires_at: Timestamp,
@@ -217,11 +217,11 @@ pub struct Redemption {
 /// Outcome of answering a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redeemed {
-    /// It is answered, and gone.
+    /// Challenge was completed and deleted.
     Done,
     /// The evidence is good no more; the challenge is still there.
     Stale,
-    /// There is no such challenge any more.
+    /// No such challenge any more.
     Gone,
 }
 

@@ -10,7 +10,7 @@ use super::{NewAccount, SeatLimits};
 pub enum FirstAdminOutcome {
     /// The account is stored.
     Stored,
-    /// There is an active administrator.
+    /// Server has an active administrator.
     AlreadySetUp,
     /// An account with this address was there before.
     EmailTaken,

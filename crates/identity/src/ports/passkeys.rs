@@ -18,7 +18,7 @@ pub struct Ceremony {
 /// A passkey that was just made, as [`PasskeyCeremony`] knows it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasskeyCredential {
-    /// By what its authenticator calls it; no two have the same.
+    /// Credential id of the authenticator, unique across accounts.
     pub id: Vec<u8>,
     /// Public key in the text form of [`PasskeyCeremony`].
     pub key: String,
@@ -39,13 +39,13 @@ pub struct ClaimedPasskey {
 /// Reasons for rejecting an authenticator's response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CeremonyError {
-    /// It is not of the form that browsers send.
+    /// Response is not in the form that browsers send.
     #[error("`{field}` is malformed")]
     Malformed {
         /// Path of the field: `credential.response.attestationObject`.
         field: String,
     },
-    /// It is not the answer to what was asked.
+    /// Response fails verification.
     #[error("the answer is refused: {0}")]
     Refused(String),
     /// The server's own stored state cannot be parsed.
@@ -95,7 +95,7 @@ pub trait PasskeyCeremony: Send + Sync {
 pub enum PasskeyAuthorization {
     /// A proof that the owner gave just now; it is used up.
     Evidence(VerifiedProof),
-    /// That the session began no earlier, for who has nothing to show.
+    /// Session that must not have begun earlier, of a user without another proof.
     NewSession {
         /// The session that asks.
         session: SessionId,
@@ -168,9 +168,9 @@ pub struct NewPasskey {
 /// Outcome of storing a passkey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasskeyAdded {
-    /// It is stored.
+    /// Passkey was stored.
     Stored,
-    /// It was stored before, for this account or another.
+    /// Passkey was stored before, for this account or another.
     Known,
     /// The account has as many as it may have.
     Full,
@@ -189,7 +189,7 @@ pub struct PasskeyEntry {
     pub created_at: Timestamp,
     /// Time of the last sign-in with it.
     pub used_at: Option<Timestamp>,
-    /// Since when it opens nothing, because there may be a copy of it.
+    /// Time since which it is blocked, because it may be cloned.
     pub blocked_at: Option<Timestamp>,
     /// Credential id, chosen by the authenticator.
     pub credential: Vec<u8>,
@@ -229,14 +229,14 @@ pub struct PasskeyUse {
 /// Outcome of a passkey's use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenUse {
-    /// It is written down.
+    /// Use was recorded.
     Noted,
     /// The counter is not beyond the one before, though either counts: there
     /// is a copy of the passkey, which is blocked from now on.
     RolledBack,
-    /// It was blocked before.
+    /// Passkey was blocked before.
     Blocked,
-    /// There is no such passkey any more.
+    /// No such passkey any more.
     Gone,
 }
 

@@ -87,11 +87,11 @@ pub trait PasswordStore: Send + Sync {
 /// Result of comparing a password with the stored hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is.
+    /// Password matches.
     Right,
-    /// It is, and what is kept should be made anew with today's parameters.
+    /// Password matches, and its hash should be renewed with today's parameters.
     RightButOutdated,
-    /// It is not, or there is nothing to compare it with.
+    /// Password does not match, or there is none.
     Wrong,
 }
 

@@ -12,7 +12,7 @@ use crate::providers::provider::Provider;
 /// Secrets of one redirect to a provider.
 #[derive(Debug, Clone)]
 pub struct ProviderRequest {
-    /// By which the answer is known again.
+    /// State that the provider sends back.
     pub state: Secret<String>,
     /// Nonce that the provider must put into its token.
     pub nonce: Secret<String>,
@@ -54,13 +54,13 @@ pub struct ProviderClaims {
 /// Errors that prevent a provider from identifying a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
-    /// Nobody has set it up.
+    /// Provider is not configured.
     #[error("the provider is not set up")]
     NotConfigured,
-    /// It did not answer, or not in time, or not as a provider does.
+    /// Provider did not answer, not in time, or not in the protocol.
     #[error("the provider does not answer")]
     Unreachable,
-    /// It refused, under this code of its own.
+    /// Provider refused with this code of its own.
     #[error("the provider refused: {0}")]
     Refused(String),
     /// The token cannot be trusted.
@@ -126,9 +126,9 @@ pub trait ProviderFlows: Send + Sync {
 /// An account that somebody at a provider has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KnownAccount {
-    /// They may use it.
+    /// Account is active.
     Active(Account),
-    /// They may not, or no longer.
+    /// Account is deactivated or gone.
     Deactivated,
 }
 
@@ -164,12 +164,12 @@ pub struct NewSignInCode {
 /// Outcome of presenting a one-time code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeRedemption {
-    /// It was good, and is no longer. It gives a session only once that is
+    /// Code was valid and is consumed. It gives a session only once that is
     /// [settled](SignInCodes::settle).
     Redeemed(UserId),
-    /// It is not good. If it was, it is no longer.
+    /// Code is invalid; a valid one is consumed.
     Refused,
-    /// It was redeemed before. What it gave is over, or will not be settled.
+    /// Code was redeemed before. The session of it has ended, or will not be settled.
     Replayed(UserId),
 }
 

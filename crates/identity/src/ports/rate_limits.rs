@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable};
 
-/// So many attempts at once, and that many again evenly over `window`.
+/// Quota of attempts at once, refilled evenly over `window`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateQuota {
     /// Number of fit in a full bucket.
@@ -24,9 +24,9 @@ impl RateQuota {
 /// Outcome of counting one more attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateLimitOutcome {
-    /// It is, and was counted.
+    /// Attempt is allowed, and was counted.
     Allowed,
-    /// Not before so much time has passed.
+    /// Next attempt is allowed after this time.
     Wait(Duration),
 }
 

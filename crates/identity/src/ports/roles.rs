@@ -32,7 +32,7 @@ pub struct Member {
     pub email: String,
     /// Permissions beyond the account's own data.
     pub role: Role,
-    /// Since when their account is deactivated; nothing while it is active.
+    /// Deactivation time; none while the account is active.
     pub deactivated_at: Option<Timestamp>,
     /// Time at which the address was verified; `None` if it is unverified.
     pub email_verified_at: Option<Timestamp>,
@@ -48,38 +48,37 @@ impl Member {
 /// Outcome of assigning a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoleChange {
-    /// They have it, now or from before.
+    /// User has the role, now or from before.
     Done,
-    /// There is no such account.
+    /// No such account.
     Unknown,
-    /// They are the last active administrator.
+    /// User is the last active administrator.
     LastAdmin,
-    /// As many administrators as the licence allows are there already.
+    /// Licence has no administrator left.
     AdminsTaken,
 }
 
 /// Outcome of deactivating an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deactivation {
-    /// It is inactive, now or from before.
+    /// Account is inactive, now or from before.
     Done,
-    /// There is no such account.
+    /// No such account.
     Unknown,
-    /// It is the last active administrator's.
+    /// Account is the last active administrator's.
     LastAdmin,
 }
 
 /// Outcome of reactivating an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reactivation {
-    /// It is active, now or from before.
+    /// Account is active, now or from before.
     Done,
-    /// There is no such account.
+    /// No such account.
     Unknown,
-    /// As many accounts as the licence allows are active already.
+    /// Licence has no seat left.
     SeatsTaken,
-    /// It is an administrator's, and as many as the licence allows are there
-    /// already.
+    /// Account is an administrator's, and the licence has no administrator left.
     AdminsTaken,
 }
 

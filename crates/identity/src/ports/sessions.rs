@@ -24,7 +24,7 @@ pub struct NewSession {
     pub session: SessionId,
     /// Owner of the session.
     pub user: UserId,
-    /// As of when its user's credentials were looked at.
+    /// Version of the credentials at the time of the check.
     pub epoch: CredentialsEpoch,
     /// Hash of its first refresh token.
     pub hash: TokenHash,
@@ -91,23 +91,23 @@ pub struct PresentedToken {
 /// Outcome of presenting a refresh token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rotation {
-    /// Its successor is stored, now or within the grace before.
+    /// Successor is stored, now or within the grace period before.
     Rotated {
         /// Owner of the session that continues.
         user: UserId,
         /// Id of the session.
         session: SessionId,
     },
-    /// It was used before; its whole session is over.
+    /// Token was used before; its session has ended.
     Reused,
-    /// It is unknown, expired, of an ended session or of a deactivated account.
+    /// Token is unknown, expired, of an ended session or of a deactivated account.
     Refused,
 }
 
 /// Outcome of beginning a session, or a way to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionStarted {
-    /// It is there.
+    /// Session was stored.
     Done,
     /// The account is no more or deactivated, its credentials were changed, or
     /// the app password is no more.

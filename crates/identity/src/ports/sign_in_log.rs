@@ -17,12 +17,12 @@ pub enum SignInMethod {
     AppPassword,
     /// With a passkey, whose authenticator has made sure who uses it.
     Passkey,
-    /// By the word of an identity provider.
+    /// Sign-in with an identity provider.
     IdentityProvider,
 }
 
 impl SignInMethod {
-    /// Its name where it is kept and told.
+    /// Name where it is kept and told.
     pub fn name(self) -> &'static str {
         match self {
             Self::Password => "password",
@@ -48,7 +48,7 @@ pub enum SignInOutcome {
 }
 
 impl SignInOutcome {
-    /// Its name where it is kept and told.
+    /// Name where it is kept and told.
     pub fn name(self) -> &'static str {
         match self {
             Self::SignedIn => "signed_in",
@@ -70,7 +70,7 @@ pub struct FailedSignIn {
     pub outcome: SignInOutcome,
     /// Method of the attempt.
     pub method: SignInMethod,
-    /// By which device.
+    /// Device of the attempt.
     pub device: SignInDevice,
 }
 
@@ -88,7 +88,7 @@ pub struct SignInEntry {
     pub outcome: String,
     /// Method of the attempt: see [`SignInMethod::name`].
     pub method: String,
-    /// By which device.
+    /// Device of the attempt.
     pub device: SignInDevice,
     /// The session that began with it, which may be over.
     pub session: Option<SessionId>,

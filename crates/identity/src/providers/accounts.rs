@@ -104,8 +104,7 @@ impl ProviderAccountFinder {
         }
     }
 
-    /// Of somebody whose address is taken: by themselves, perhaps, in another
-    /// tab just now.
+    /// Account of a user whose address was taken meanwhile, possibly by themselves in another tab.
     async fn find_again(
         &self,
         provider: Provider,

@@ -10,7 +10,7 @@ use crate::providers::redirect_target::RedirectTarget;
 /// provider. Serialised to be sealed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ProviderFlow {
-    /// At which provider it is.
+    /// Provider of the sign-in.
     pub provider: Provider,
     /// Final redirect target.
     pub destination: RedirectTarget,

@@ -10,9 +10,9 @@ pub enum Provider {
     Google,
     /// Microsoft's, of companies and of private people.
     Microsoft,
-    /// One company's tenant at Microsoft.
+    /// Company's tenant at Microsoft.
     EntraId,
-    /// Any other that is found by OpenID Connect discovery.
+    /// Any other provider with OpenID Connect discovery.
     Oidc,
 }
 
@@ -20,7 +20,7 @@ impl Provider {
     /// All there are.
     pub const ALL: [Self; 4] = [Self::Google, Self::Microsoft, Self::EntraId, Self::Oidc];
 
-    /// Its name in the settings, on the wire and in the database.
+    /// Name in the settings, on the wire and in the database.
     pub fn name(self) -> &'static str {
         match self {
             Self::Google => "google",

@@ -27,7 +27,7 @@ pub enum RedirectTarget {
     },
     /// A page of this server.
     Page {
-        /// Its path, behind that of the server.
+        /// Path, behind that of the server.
         path: String,
     },
     /// Nowhere: the browser itself is told the tokens.
@@ -37,7 +37,7 @@ pub enum RedirectTarget {
 /// Reasons why a sign-in may not lead there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DestinationError {
-    /// It is neither a loopback address nor a page of this server.
+    /// Target is neither a loopback address nor a page of this server.
     #[error("the target is neither a loopback address nor a page of this server")]
     Target,
     /// A program must challenge whoever redeems its code.
@@ -46,7 +46,7 @@ pub enum DestinationError {
     /// The challenge is in no form that is known.
     #[error("the challenge is malformed")]
     ChallengeInvalid,
-    /// Nobody but a program challenges.
+    /// Challenge was sent by a browser, which uses none.
     #[error("only a loopback target has a challenge")]
     ChallengeUnexpected,
 }

@@ -19,7 +19,7 @@ const MAX_TOKEN_BYTES: usize = 4096;
 /// Tolerated clock difference between two instances, in seconds.
 const CLOCK_SKEW: i64 = 60;
 
-/// In whose name tokens are issued, and for whom.
+/// Issuer and audience of access tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenNames {
     /// `pia-server` unless the operator says otherwise.

@@ -16,7 +16,7 @@ pub(super) enum Step {
     Entry,
     /// From whom the mail is.
     Sender,
-    /// To whom it goes.
+    /// Recipient was rejected.
     Recipient,
     /// Content of the email.
     Content,
@@ -45,7 +45,7 @@ impl Failure {
         })
     }
 
-    /// It has not said anything in time.
+    /// Outcome of a relay that did not answer in time.
     pub(super) fn timeout(limit: Duration) -> Self {
         Self(RelayOutcome::Away(format!(
             "the relay did not answer within {} ms",
@@ -53,7 +53,7 @@ impl Failure {
         )))
     }
 
-    /// There is none.
+    /// Outcome without mail settings.
     pub(super) fn not_configured() -> Self {
         Self(RelayOutcome::Away("no relay is set".to_owned()))
     }
@@ -68,7 +68,7 @@ impl Failure {
         Self(RelayOutcome::Refused("the relay takes only addresses of plain letters".to_owned()))
     }
 
-    /// There is nobody to vouch for the relay.
+    /// Outcome without root certificates.
     pub(super) fn certificates(err: &dyn StdError) -> Self {
         Self(RelayOutcome::Away(format!("certificates cannot be read: {err}")))
     }

@@ -10,7 +10,7 @@ use super::program::program;
 /// Facts of the event that an email is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Facts {
-    /// To the minute, in UTC.
+    /// Time to the minute, in UTC.
     pub(super) at: String,
     pub(super) address: Option<IpAddr>,
     pub(super) program: Option<String>,

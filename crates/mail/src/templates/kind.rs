@@ -20,7 +20,7 @@ pub(super) enum Email {
     FactorDisabled,
     SecondFactorFailed,
     RecoveryCodesRegenerated,
-    /// So many are left, where that is known.
+    /// Recovery code was used, with the number left where it is known.
     RecoveryCodeUsed(Option<u32>),
     PasskeyAdded(String),
     PasskeyRemoved(String),

@@ -3,7 +3,7 @@
 /// A letter's words in one language.
 #[derive(Debug)]
 pub(super) struct Wording {
-    /// One line, with nothing filled in: no header can be made by it.
+    /// Line, with nothing filled in: no header can be made by it.
     pub(super) subject: &'static str,
     pub(super) greeting: &'static str,
     /// First paragraph: the event, or the purpose of the email.

@@ -57,16 +57,16 @@ pub struct PolicyDocument(String);
 /// Errors that make a document invalid. The first one found is returned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyDocumentError {
-    /// It is longer than 65,536 bytes.
+    /// Document is longer than 65,536 bytes.
     #[error("The document must have at most {MAX_BYTES} bytes.")]
     TooLarge,
-    /// It is not valid JSON, or nested too deeply.
+    /// Document is not valid JSON, or is nested too deeply.
     #[error("The document must be valid JSON.")]
     Malformed,
-    /// It is JSON and no object.
+    /// Document is not a JSON object.
     #[error("The document must be a JSON object.")]
     NotAnObject,
-    /// It has another section.
+    /// Document has an unknown section.
     #[error("The document has an unknown section; the sections are `defaults` and `enforce`.")]
     UnknownSection,
     /// A section is no object.

@@ -8,9 +8,9 @@ use super::{AssignedPolicy, ClientPolicy, ClientPolicyDraft, ClientPolicyEntry};
 /// Outcome of storing a client policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicyStored {
-    /// It is stored.
+    /// Policy was stored.
     Done,
-    /// There is no such policy.
+    /// No such policy.
     Unknown,
     /// Another policy has this name, in any case.
     NameTaken,
@@ -19,11 +19,11 @@ pub enum PolicyStored {
 /// Outcome of deleting a client policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicyDeleted {
-    /// It is deleted.
+    /// Policy was deleted.
     Done,
-    /// There is no such policy.
+    /// No such policy.
     Unknown,
-    /// It is assigned to these groups, by name.
+    /// Policy is assigned to these groups, by name.
     InUse(Vec<String>),
 }
 
@@ -32,9 +32,9 @@ pub enum PolicyDeleted {
 pub enum PolicyAssigned {
     /// The group has it.
     Done,
-    /// There is no such group.
+    /// No such group.
     UnknownGroup,
-    /// There is no such policy.
+    /// No such policy.
     UnknownPolicy,
 }
 

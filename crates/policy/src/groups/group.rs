@@ -34,13 +34,13 @@ pub struct GroupName(String);
 /// Errors that make a group name invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// There is nothing to read.
+    /// Name is empty.
     #[error("a group's name must not be empty")]
     Empty,
-    /// Nobody would read it.
+    /// Name is too long.
     #[error("a group's name has {MAX_NAME_CHARS} characters at most")]
     TooLong,
-    /// It would break what it is written into.
+    /// Name contains control characters.
     #[error("a group's name has no control characters")]
     Control,
 }
@@ -66,7 +66,7 @@ impl GroupName {
         Self(name)
     }
 
-    /// As it was spelled.
+    /// Name as it was spelled.
     pub fn as_str(&self) -> &str {
         &self.0
     }

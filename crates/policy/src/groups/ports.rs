@@ -9,7 +9,7 @@ use super::settings::{GroupSettings, SettingChange, SettingsError};
 /// Outcome of creating a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupAdded {
-    /// It is there.
+    /// Group was stored.
     Stored,
     /// Another one is called so, in whichever case.
     NameTaken,
@@ -18,9 +18,9 @@ pub enum GroupAdded {
 /// Outcome of renaming a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupRenamed {
-    /// It is called so, now or from before.
+    /// Group has the name, now or from before.
     Done,
-    /// There is no such group.
+    /// No such group.
     Unknown,
     /// Another one is called so, in whichever case.
     NameTaken,
@@ -29,9 +29,9 @@ pub enum GroupRenamed {
 /// Outcome of deleting a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupRemoved {
-    /// It is gone.
+    /// Group was deleted.
     Done,
-    /// There is no such group.
+    /// No such group.
     Unknown,
     /// New accounts are in it.
     IsDefault,
@@ -42,9 +42,9 @@ pub enum GroupRemoved {
 /// Outcome of changing a group's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingsChanged {
-    /// They are these, now or from before.
+    /// Group has these settings, now or from before.
     Done(GroupSettings),
-    /// There is no such group.
+    /// No such group.
     Unknown,
     /// Together with what was set before it cannot be.
     Refused(SettingsError),
@@ -53,11 +53,11 @@ pub enum SettingsChanged {
 /// Outcome of moving a user to a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemberMoved {
-    /// They are in it, now or from before.
+    /// User is a member, now or from before.
     Done,
-    /// There is no such group.
+    /// No such group.
     UnknownGroup,
-    /// There is no such account.
+    /// No such account.
     UnknownAccount,
 }
 
@@ -116,8 +116,7 @@ pub trait GroupStore: Send + Sync {
     ) -> Result<MemberMoved, Unavailable>;
 }
 
-/// Whoever remembers groups and who is in them, and must forget at once what
-/// this process changed.
+/// Caches of groups and their members, which must forget at once what this process changed.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait GroupWatch: Send + Sync {
     /// A group's settings may be others now, or the group may be gone.

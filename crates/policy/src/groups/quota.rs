@@ -28,7 +28,7 @@ impl Quota {
         Self::UserStorageBytes,
     ];
 
-    /// Its name on the wire and on the command line.
+    /// Name on the wire and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::KnowledgeBases => "KnowledgeBases",

@@ -35,7 +35,7 @@ pub struct GroupSettings {
     pub models: Vec<String>,
 }
 
-/// One thing that is to be otherwise. Nothing puts the default back.
+/// Change of one setting; none restores its default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingChange {
     /// Changes a quota.
@@ -58,7 +58,7 @@ pub enum SettingsError {
     /// A limit is out of its range.
     #[error("a limit is a whole number, 0 to {MAX_LIMIT}")]
     Limit,
-    /// Nothing is used so.
+    /// Mode is unknown.
     #[error("the modes are Optimize, Assistant and Research")]
     Mode,
     /// No persona has such a type.
@@ -67,10 +67,10 @@ pub enum SettingsError {
     /// No catalogue entry has such an id.
     #[error("the id of a catalogue entry has 1 to {MAX_ENTRY_CHARS} characters that can be read")]
     Entry,
-    /// There would be too many types.
+    /// Too many types.
     #[error("a group has entries for {MAX_TYPES} types of personas at most")]
     TooManyTypes,
-    /// There would be too many models.
+    /// Too many models.
     #[error("a group allows {MAX_MODELS} models at most")]
     TooManyModels,
 }

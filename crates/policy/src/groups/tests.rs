@@ -10,7 +10,7 @@ fn groups(store: MockGroupStore, watch: MockGroupWatch) -> Groups {
     Groups::new(Arc::new(store), Arc::new(watch), Arc::new(FixedClock(NOW)))
 }
 
-/// Nobody is told of anything.
+/// Watch that expects any change.
 fn quiet() -> MockGroupWatch {
     MockGroupWatch::new()
 }

@@ -28,7 +28,7 @@ impl Administrators {
         }
     }
 
-    /// One was made.
+    /// Records that an administrator was created.
     pub(super) fn appeared(&self) {
         self.there.store(true, Ordering::Relaxed);
     }

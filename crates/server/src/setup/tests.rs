@@ -43,7 +43,7 @@ enum Admins {
 }
 
 impl Admins {
-    /// As they were found at the start.
+    /// Administrators as found at the start.
     fn administrators(self) -> Administrators {
         let look = Administrators::look(Arc::new(self));
         futures_util::FutureExt::now_or_never(look).unwrap()

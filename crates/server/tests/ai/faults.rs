@@ -25,7 +25,7 @@ on_both_databases!(
     an_upstream_that_takes_no_connection_is_given_up,
 );
 
-/// So many calls are open at the upstream at most; one of three waits.
+/// Maximum of open calls at the upstream; one of three waits.
 const MAX_WAITING_CALLS: u64 = 2;
 const JSON: &str = "content-type: application/json\r\n";
 const FAILED: (&str, &str) =

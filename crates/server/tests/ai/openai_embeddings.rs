@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 on_both_databases!(vectors_come_out_of_the_callers_budget);
 
-/// One vector, as four bytes of a float in base 64, for 3,000 tokens.
+/// Answer with one embedding, four bytes of a float in Base64, for 3,000 tokens.
 const ANSWER: &str = r#"{"object":"list","model":"embed-3","data":[
     {"object":"embedding","index":0,"embedding":"AAAAPw=="}],
     "usage":{"prompt_tokens":3000,"total_tokens":3000}}"#;

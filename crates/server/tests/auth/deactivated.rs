@@ -31,7 +31,7 @@ async fn with_ada(database: TestDatabase) -> (TestApp, Client, Arc<ManualClock>)
     (app, ada, clock)
 }
 
-/// As another process does it; a few seconds later it is seen here.
+/// Runs an administrative command as another process does; the server notices within seconds.
 async fn admin(app: &TestApp, clock: &Arc<ManualClock>, line: &str) {
     app.admin_at(line, Arc::<ManualClock>::clone(clock)).await.expect("a change");
     clock.advance(Duration::from_millis(5001));

@@ -52,7 +52,7 @@ async fn an_account_is_made_and_can_be_used(database: TestDatabase) {
     );
 }
 
-/// As .NET and JavaScript do: an emoji is two.
+/// Characters are counted as .NET and JavaScript do: an emoji is two.
 async fn characters_are_counted_as_clients_count_them(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     // No row of neighbours, which would be among the first that are guessed.

@@ -1,5 +1,5 @@
-//! That whoever leaves leaves nothing: every text of theirs in every table is
-//! looked for in all that is kept.
+//! Tests that an erased person leaves nothing: every text of theirs is searched for in every
+//! table.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -23,8 +23,7 @@ fn all_routes_with_an_id() -> Vec<Route> {
     all.filter(|it| it.path.contains('{') && !it.path.ends_with("{model}")).collect()
 }
 
-/// Those whose id is that of a row of the caller's; what administrators manage
-/// belongs to no one.
+/// Routes whose id names a row of the caller's; what administrators manage belongs to no one.
 fn routes_with_an_id() -> Vec<Route> {
     let mut routes = all_routes_with_an_id();
     routes.retain(|it| !matches!(it.access, Access::Console(_)));

@@ -19,7 +19,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// Nobody waits longer: the limit of a statement, and a little.
+/// Longest wait: the time limit of a statement, and a margin.
 const MAX_WAIT: Duration = Duration::from_secs(6);
 const LOGIN: &str = "/auth/login/local";
 

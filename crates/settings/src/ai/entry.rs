@@ -1,4 +1,4 @@
-//! One entry of the catalogue.
+//! Entry of the catalogue.
 
 use pia_assistant::{Protection, ProviderType, SearchDepth, SearchProvider, Target};
 

@@ -6,7 +6,7 @@ use pia_kernel::Secret;
 use crate::fault::Reason;
 use crate::setting::Setting;
 
-/// As long as an id may be: it stands in lists, logs and the database.
+/// Maximum length of an id, which appears in lists, logs and the database.
 const MAX_ID_CHARS: usize = 100;
 
 /// The id of a catalogue entry.
@@ -55,7 +55,7 @@ impl Setting for ApiKey {
     }
 }
 
-/// As of which day Azure's API is spoken.
+/// API version of Azure.
 pub(super) struct ApiVersion(pub(super) String);
 
 impl Setting for ApiVersion {

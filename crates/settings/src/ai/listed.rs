@@ -13,8 +13,8 @@ pub struct ListedEntries {
 }
 
 impl ListedEntries {
-    /// Those of `Ai:Providers`, from 0 on without a gap, as a server reads
-    /// them. Nothing is asked for, and so nothing is missed.
+    /// Providers of `Ai:Providers`, numbered from 0 without a gap, as a server reads them. Reports
+    /// nothing as missing.
     pub(crate) fn from_section(from: &Section<'_>) -> Self {
         let (mut listed, names) = (Self::default(), from.names());
         for number in (0..names.len()).map(|it| it.to_string()) {

@@ -94,7 +94,7 @@ impl Price {
     }
 }
 
-/// As many characters as a price may have.
+/// Maximum length of a price, in characters.
 const MAX_PRICE_CHARS: usize = 36;
 
 impl Setting for Price {

@@ -23,7 +23,7 @@ use crate::window_row::{ReservationRow, WindowRow};
 /// Decision on a batch, made from the rows that were read.
 enum Prepared {
     Decided(BatchResult, Entries),
-    /// Nothing is written.
+    /// Attempt wrote nothing.
     Not(AttemptOutcome),
 }
 

@@ -112,7 +112,7 @@ pub(crate) fn update_windows(conn: &mut SqliteConnection, rows: &[WindowRow]) ->
     rows.iter().try_for_each(|row| UpdateWindow(row).execute(conn).map(drop))
 }
 
-/// One window's update: diesel would prepare its own each time.
+/// Window's update: diesel would prepare its own each time.
 struct UpdateWindow<'a>(&'a WindowRow);
 
 impl QueryFragment<Sqlite> for UpdateWindow<'_> {

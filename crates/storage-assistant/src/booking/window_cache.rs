@@ -43,8 +43,8 @@ impl WindowCache {
         }
     }
 
-    /// Those of these windows that are known, if nobody else seems to change
-    /// any of them. Where others do, to guess would cost more than to read.
+    /// Cached rows of these windows, if no other instance seems to change any of them. Where
+    /// others do, guessing would cost more than reading.
     pub(crate) fn ours(&self, keys: &[String]) -> Option<Vec<WindowRow>> {
         let known = keys.iter().filter_map(|key| self.windows.get(key));
         known.map(|it| it.ours.then(|| it.row.clone())).collect()

@@ -235,7 +235,7 @@ async fn members_of_two_groups_meet_in_no_deadlock(db: Database) {
     sound(&banks[0]).await;
 }
 
-/// As workers end with what they were about, while others go on.
+/// Simulates workers that end amid their calls while others go on.
 async fn callers_whose_runtime_ends_keep_nobody_waiting(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(100_000, 0)).await;
@@ -320,7 +320,7 @@ async fn a_call_is_settled_with_its_usage_or_not_at_all(db: Database) {
     assert_eq!(written(&db).await, 1);
 }
 
-/// As when the answer to a commit was lost.
+/// Simulates a commit whose answer was lost.
 async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(100, 0)).await;

@@ -26,7 +26,7 @@ pia_testkit::contract! {
     a_window_that_does_not_agree_is_found,
 }
 
-/// So that nobody has to wait for it.
+/// Expires a lease at once, so that no test waits for it.
 const DIES: &str = "UPDATE credit_instances SET alive_until = ";
 
 async fn kill_all(db: &Database) {

@@ -142,7 +142,7 @@ async fn of_two_accounts_that_would_collide_each_stays_its_owners(db: Database) 
     assert_eq!(again.unwrap(), Registered::EmailTaken);
 }
 
-/// As a version before leaves them that runs beside this one.
+/// Simulates rows of an older version that runs beside this one.
 async fn two_accounts_are_told_apart_by_what_they_are_told_to_have(db: Database) {
     let sent = person(&db, &readable_email(SENT)).await;
     let typed = older(&db, TYPED).await;

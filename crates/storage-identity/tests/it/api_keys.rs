@@ -38,7 +38,7 @@ async fn begin(db: &Database, user: UserId, token: u8) -> SessionId {
     session
 }
 
-/// One made in a session of its own.
+/// API key created in a session of its own.
 async fn new(db: &Database, user: UserId, number: u8) -> NewApiKey {
     new_in(begin(db, user, number).await, user, number)
 }

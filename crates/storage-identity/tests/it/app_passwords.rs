@@ -30,7 +30,7 @@ pia_testkit::contract! {
     sessions_of_app_passwords_make_room_before_those_of_their_owner,
 }
 
-/// One made in a session of its own.
+/// App password created in a session of its own.
 async fn new(db: &Database, user: UserId, number: u8) -> NewAppPassword {
     new_in(begin(db, user, 100 + number, None).await, user, number)
 }

@@ -237,7 +237,7 @@ async fn a_reset_leaves_the_factor_and_passkeys_of_a_verified_account_and_other_
     assert_eq!(kept(&db, "eve@example.org").await.as_deref(), Some("first"));
 }
 
-/// Whoever registers somebody's address first keeps no way in.
+/// Registering somebody's address first leaves no way in.
 async fn a_reset_takes_passkeys_away_that_came_before_anybody_showed_the_address_to_be_theirs(
     db: Database,
 ) {

@@ -45,7 +45,7 @@ pub(crate) fn new_session(user: UserId, hash: TokenHash, at: Timestamp) -> NewSe
     }
 }
 
-/// As of which change the credentials of an account are.
+/// Version of an account's credentials.
 pub(crate) async fn epoch(db: &Database, user: UserId) -> CredentialsEpoch {
     SqlAccounts::new(db.clone()).find(user).await.unwrap().map(|it| it.epoch).unwrap_or_default()
 }
@@ -72,7 +72,7 @@ pub(crate) fn only(if_ended: EndEffects) -> SessionStartEffects {
     SessionStartEffects { if_ended, if_new_device: |_, _| SideEffects::default() }
 }
 
-/// Nothing is told of.
+/// Effects without any audit entry or email.
 pub(crate) fn nothing() -> SessionStartEffects {
     only(|_, _| SideEffects::default())
 }

@@ -35,7 +35,7 @@ async fn begin(db: &Database, user: UserId, token: u8, at: Timestamp) -> Session
     sessions.begin(new, 10, begun(user, at), only(ended)).await.unwrap()
 }
 
-/// Those tokens whose sessions are there.
+/// Tokens whose sessions still exist.
 async fn alive(db: &Database, tokens: std::ops::Range<u8>) -> Vec<u8> {
     let sessions = SqlSessions::new(db.clone());
     let mut alive = Vec::new();

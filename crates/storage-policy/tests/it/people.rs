@@ -58,7 +58,7 @@ pub(crate) async fn group_of(db: &Database, user: UserId) -> GroupId {
     GroupId(found.unwrap().0)
 }
 
-/// That this was done.
+/// Side effects with this audit action.
 pub(crate) fn noting(action: &'static str) -> SideEffects {
     let entry = AuditEntry { at: START, actor: None, subject: None, object: None, action };
     SideEffects { audit: vec![entry], mail: Vec::new() }

@@ -29,7 +29,7 @@ pub(crate) struct Person {
     pub(crate) settings: PushSettings,
 }
 
-/// So many seconds after the account was made.
+/// Time this many seconds after the account was created.
 pub(crate) fn at(second: u64) -> Timestamp {
     START + Duration::from_secs(second)
 }

@@ -21,7 +21,7 @@ pia_testkit::contract! {
     a_push_costs_no_more_statements_for_more_items,
 }
 
-/// Nobody waits to be let in.
+/// Fake without waiting devices.
 struct Nobody;
 
 #[async_trait]

@@ -18,14 +18,14 @@ const SALT_LEN: usize = 32;
 /// Side of an audit entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditPart {
-    /// They did it.
+    /// Role of the person who acted.
     Actor,
-    /// It happened to them.
+    /// Role of the person affected.
     Subject,
 }
 
 impl AuditPart {
-    /// Its name in the database.
+    /// Name in the database.
     pub fn name(self) -> &'static str {
         match self {
             Self::Actor => "actor",

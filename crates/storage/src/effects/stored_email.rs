@@ -19,7 +19,7 @@ pub struct StoredEmail {
     pub letter: String,
     /// Values to fill in.
     pub fields: BTreeMap<String, String>,
-    /// In which language it is written; the operator's choice if it is not known.
+    /// Language of the text; the operator's default if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
     /// Time at which it was written.

@@ -22,7 +22,7 @@ hostnossl all plain 127.0.0.1/32 trust
 /// A running server; stopped and removed when dropped. Its certificate is for
 /// `localhost` and not for its address.
 pub(crate) struct Cluster {
-    /// On which port of `localhost` it listens.
+    /// Port on `localhost` that the server listens on.
     pub(crate) port: u16,
     dir: TempDir,
 }

@@ -27,7 +27,7 @@ fn chain(err: &dyn Error) -> String {
     format!("{err}{cause}")
 }
 
-/// One case after another, since the server takes seconds to start.
+/// Cases run one after another, since the server takes seconds to start.
 #[tokio::test(flavor = "multi_thread")]
 async fn sslmode_and_sslrootcert_mean_what_they_mean_to_libpq() {
     let cluster = tokio::task::spawn_blocking(Cluster::start).await.unwrap();

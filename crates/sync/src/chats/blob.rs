@@ -4,7 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// So much is decoded at once, to be thrown away.
+/// Size of the pieces that are decoded, to be thrown away.
 const DECODE_CHUNK_BYTES: usize = 64 * 1024;
 
 /// Returns the decoded length in bytes of a base64 text; `None` if it is not

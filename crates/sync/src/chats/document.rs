@@ -42,7 +42,7 @@ pub struct NewChat {
     pub accessed_at: Option<Timestamp>,
     /// True if only its owner's devices can read it.
     pub encrypted: bool,
-    /// Its document, value by value as it came, but for when it was made: the
+    /// Document, value by value as it came, but for when it was made: the
     /// first version of it says that.
     pub text: Vec<u8>,
 }
@@ -62,7 +62,7 @@ pub struct ChatViolation {
 /// Errors that prevent a document from being parsed as a chat.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseChatError {
-    /// It is no JSON from here on.
+    /// Text is not JSON from here on.
     #[error("no JSON at line {line}, column {column}")]
     Malformed {
         /// Counted from 1.
@@ -70,7 +70,7 @@ pub enum ParseChatError {
         /// Counted from 1.
         column: usize,
     },
-    /// It says what it must not.
+    /// Chat violates a rule.
     #[error("{}: {}", .0.field, .0.message)]
     Invalid(ChatViolation),
 }

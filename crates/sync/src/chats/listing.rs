@@ -10,10 +10,10 @@ use super::{ChatId, StoredChat};
 /// Requested page of the chats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChatListRequest {
-    /// Those that say that they were changed then or later, or that came in
-    /// then or later: a device may bring what was written long before.
+    /// Chats changed, or received, at or after this time: a device may bring what was written long
+    /// before.
     pub since: Option<Timestamp>,
-    /// Those behind this place.
+    /// Cursor that the page begins after.
     pub after: Option<Cursor>,
     /// Maximum number.
     pub limit: u16,
@@ -37,7 +37,7 @@ pub struct ChatPage {
 /// Outcome of a list request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListedChats {
-    /// Nothing has changed.
+    /// List has not changed.
     Unchanged(ChatsVersion),
     /// Page of the chats.
     Page(ChatPage),
@@ -58,9 +58,9 @@ pub struct ChatsVersion {
 /// State that the client has already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IfNoneMatch {
-    /// Nothing.
+    /// Matches no version.
     Never,
-    /// Whatever there is.
+    /// Matches any version.
     Any,
     /// One of these states, by their tags.
     OneOf(Vec<ChatsVersion>),

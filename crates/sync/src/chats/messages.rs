@@ -44,7 +44,7 @@ enum Form {
 /// Violation in messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MessageError {
-    /// They are no list of objects.
+    /// Messages are not a list of objects.
     NoObjects,
     /// A known key of one of them is not what it must be.
     Wrong(usize, &'static str),

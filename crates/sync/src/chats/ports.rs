@@ -19,7 +19,7 @@ pub struct StoredChat {
     pub accessed_at: Option<Timestamp>,
     /// True if only its owner's devices can read it.
     pub encrypted: bool,
-    /// Its document, but for when it was made.
+    /// Document, but for when it was made.
     pub text: Vec<u8>,
 }
 
@@ -33,30 +33,30 @@ impl StoredChat {
 /// Outcome of writing a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChatWritten {
-    /// There was none with this id, or it was deleted before this version.
+    /// No chat had this id, or it was deleted before this version.
     Created {
         /// Creation time, as reported by its first version.
         created_at: Timestamp,
     },
-    /// It took the place of an older one.
+    /// Chat replaced an older version.
     Replaced {
         /// Creation time, as reported by its first version.
         created_at: Timestamp,
     },
     /// The stored chat is newer, and stays.
     Newer(StoredChat),
-    /// It was deleted after this version.
+    /// Chat was deleted after this version.
     Deleted,
     /// The account takes only what is encrypted, and this is not.
     Plain,
-    /// There are as many as may be.
+    /// User has the maximum number of chats.
     Full {
         /// Current number of chats.
         current: u64,
     },
-    /// There would be more bytes than may be stored.
+    /// User's storage would be exceeded.
     OutOfStorage(StorageUse),
-    /// There is no such account.
+    /// No such account.
     Gone,
 }
 

@@ -17,8 +17,8 @@ const YEAR_ZERO: &str = "0000";
 /// A time, and how it is written.
 pub(super) struct TimeText<'a> {
     pub(super) at: Timestamp,
-    /// In UTC, and with the digits that the device wrote: without a zone, each
-    /// client would take it for a time of its own.
+    /// Time in UTC with the digits that the device wrote: without a zone, each client would read
+    /// it as local time.
     pub(super) text: Cow<'a, str>,
 }
 

@@ -11,7 +11,7 @@ use super::{
 pub struct Upload {
     /// Time of the upload.
     pub at: Timestamp,
-    /// In the order in which they came: the chats, and then what was deleted.
+    /// Results in the order of the request: the chats, then the deletions.
     pub results: Vec<Uploaded>,
 }
 
@@ -27,22 +27,22 @@ pub struct Uploaded {
 /// Status of one chat of an upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UploadStatus {
-    /// It is stored.
+    /// Chat was stored.
     Stored,
     /// The stored chat is newer, and stays; carries its time of change.
     Conflict(Timestamp),
-    /// It is deleted: by this call, or after this version was written.
+    /// Chat is deleted: by this call, or after this version was written.
     Deleted,
     /// The account takes only what is encrypted.
     E2eeRequired,
-    /// There are as many as may be.
+    /// User has the maximum number of chats.
     Full {
         /// Maximum number of chats.
         limit: u32,
     },
-    /// There would be more bytes than may be stored.
+    /// User's storage would be exceeded.
     OutOfStorage(StorageUse),
-    /// It is no chat.
+    /// Body is not a chat.
     Unreadable(ChatViolation),
 }
 

@@ -18,13 +18,13 @@ pub struct StoredChatState {
 /// Decision on a chat where one is stored already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChatDecision {
-    /// It takes the other's place.
+    /// Incoming version replaces the stored one.
     Replaces,
-    /// It is newer than the deletion, and stands there again.
+    /// Incoming version is newer than the deletion, and restores the chat.
     Revives,
     /// The other stays.
     Loses,
-    /// It was deleted after this version.
+    /// Chat was deleted after this version.
     Deleted,
 }
 

@@ -10,7 +10,7 @@ pub struct Catalogue {
     pub plugins: Vec<Plugin>,
     /// The personas that they may chat with.
     pub personas: Vec<ManagedPersona>,
-    /// Those that were taken away not long ago.
+    /// Ids of entries removed recently.
     pub recently_removed: Vec<Uuid>,
     /// Client policy.
     pub policy: Policy,

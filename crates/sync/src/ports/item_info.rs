@@ -7,16 +7,16 @@ use uuid::Uuid;
 use crate::channel::Channel;
 use crate::item::ItemKey;
 
-/// One thing that is kept, without what it says.
+/// Stored item without its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemInfo {
-    /// By which it is known.
+    /// Key of the item.
     pub key: ItemKey,
-    /// Its place among all changes.
+    /// Place among all changes.
     pub stamp: Timestamp,
     /// Time of the last change, by its device's clock.
     pub changed_at: Timestamp,
-    /// Since when it is deleted.
+    /// Deletion time.
     pub deleted_at: Option<Timestamp>,
     /// True if the item is end-to-end encrypted.
     pub encrypted: bool,
@@ -24,17 +24,17 @@ pub struct ItemInfo {
     pub size: u32,
 }
 
-/// One chat that is kept, without what it says.
+/// Stored chat without its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatInfo {
-    /// By which it is known.
+    /// Id of the chat.
     pub id: Uuid,
-    /// Its place among all changes.
+    /// Place among all changes.
     pub stamp: Timestamp,
     /// Time of the last change, as reported by the document; for a deleted
     /// chat, time of the deletion.
     pub updated_at: Timestamp,
-    /// Since when it is deleted.
+    /// Deletion time.
     pub deleted_at: Option<Timestamp>,
     /// True if the chat is end-to-end encrypted.
     pub encrypted: bool,
@@ -45,19 +45,19 @@ pub struct ChatInfo {
 /// Something that was done to a person's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncEvent {
-    /// Its id.
+    /// Id.
     pub id: Uuid,
     /// Time of the event.
     pub at: Timestamp,
     /// Kind of event: `push` or `reset`.
     pub kind: String,
-    /// By which device, if it said so.
+    /// Device that pushed, if it named itself.
     pub device: Option<String>,
     /// Number of items stored.
     pub stored: u32,
     /// Number of deleted items.
     pub deleted: u32,
-    /// In how many cases two devices had changed one thing.
+    /// Number of items that two devices had both changed.
     pub conflicts: u32,
     /// Number of items rejected.
     pub refused: u32,
@@ -74,8 +74,7 @@ pub trait SyncAdminStore: Send + Sync {
     /// their group, or else `usual_limit`.
     async fn storage(&self, user: UserId, usual_limit: u64) -> Result<StorageUse, Unavailable>;
 
-    /// So many things at most that a person has, in the order of their keys,
-    /// beginning behind one.
+    /// Page of a user's items, in the order of their keys.
     async fn all(
         &self,
         user: UserId,
@@ -83,8 +82,7 @@ pub trait SyncAdminStore: Send + Sync {
         max: u32,
     ) -> Result<Vec<ItemInfo>, Unavailable>;
 
-    /// So many chats at most that a person has, or had, in the order of their
-    /// ids, beginning behind one.
+    /// Page of a user's chats, deleted ones included, in the order of their ids.
     async fn chats(
         &self,
         user: UserId,

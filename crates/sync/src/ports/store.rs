@@ -35,7 +35,7 @@ pub struct Changes {
 /// Outcome of applying changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Applied {
-    /// It is kept.
+    /// Push was stored.
     Done {
         /// The person's highest stamp by now.
         at: Timestamp,
@@ -44,11 +44,11 @@ pub enum Applied {
     },
     /// The account takes only what is end-to-end encrypted.
     EncryptedOnly,
-    /// There would be too many of one kind.
+    /// Quota of a channel would be exceeded.
     OverQuota(QuotaExceeded),
-    /// There would be more bytes than may be stored.
+    /// User's storage would be exceeded.
     OutOfStorage(StorageUse),
-    /// There is no such account.
+    /// No such account.
     Gone,
 }
 
@@ -95,11 +95,11 @@ pub struct Head {
 /// Something that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// By which it is known.
+    /// Key of the item.
     pub key: ItemKey,
-    /// Its place among all changes.
+    /// Place among all changes.
     pub stamp: Timestamp,
-    /// It as devices get it, as JSON; nothing if it was deleted.
+    /// Body as devices receive it, as JSON; none if the item was deleted.
     pub body: Option<Bytes>,
 }
 
@@ -118,9 +118,9 @@ pub struct ItemPage {
 /// Limit of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageLimit {
-    /// So many rows at most.
+    /// Maximum number of rows.
     pub rows: u32,
-    /// So many bytes of bodies at most, but one row in any case.
+    /// Maximum bytes of bodies; the first row is returned in any case.
     pub bytes: u64,
 }
 
@@ -175,7 +175,7 @@ pub struct PendingDevice {
     pub id: Uuid,
     /// Name of the device.
     pub name: String,
-    /// Since when it waits.
+    /// Time since which it waits.
     pub created_at: Timestamp,
 }
 
@@ -183,6 +183,6 @@ pub struct PendingDevice {
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
 pub trait PendingDevices: Send + Sync {
-    /// Those of a person.
+    /// Devices of a user that wait for approval.
     async fn waiting_devices(&self, user: UserId) -> Result<Vec<PendingDevice>, Unavailable>;
 }

@@ -65,9 +65,9 @@ impl CitationTranslator {
 /// Relevance of an event.
 #[derive(Debug, Default)]
 pub(super) struct EventRelevance {
-    /// It gives a reason for the end.
+    /// True if it has a finish reason.
     pub(super) ends: bool,
-    /// It says something that is read further on.
+    /// True if it has content for the caller.
     pub(super) telling: bool,
     /// Something was taken out of it.
     pub(super) changed: bool,

@@ -17,7 +17,7 @@ impl BodySuffix {
         Self::default().member("model", &quoted(model))
     }
 
-    /// One more, its value as JSON.
+    /// Adds a member whose value is JSON.
     pub(super) fn member(mut self, key: &str, json: &str) -> Self {
         // Writing to a text cannot fail.
         let _infallible = write!(self.0, ",\"{key}\":{json}");
@@ -53,7 +53,7 @@ impl BodySuffix {
         self.effort(effort.map(three))
     }
 
-    /// That the answer is to be streamed, with its usage: it is written down.
+    /// Requests a streamed answer with usage.
     pub(super) fn streamed(self, streamed: bool) -> Self {
         if !streamed {
             return self;

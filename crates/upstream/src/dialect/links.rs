@@ -1,10 +1,10 @@
 //! Citations of an upstream, as Markdown: callers read nothing but the text.
 
-/// As much of a title as is shown.
+/// Maximum length of a title.
 const MAX_TITLE_CHARS: usize = 120;
 /// Longer than any address that is meant.
 const MAX_URL_CHARS: usize = 2048;
-/// As many places as an answer cites.
+/// Maximum number of citations of an answer.
 const MAX_LINKS: usize = 50;
 
 /// The places that an answer cites, each once.

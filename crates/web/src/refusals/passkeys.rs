@@ -107,7 +107,8 @@ fn too_many_passkeys(limit: usize) -> ApiError {
     ApiError::refused(StatusCode::CONFLICT, "passkey_limit_reached", message).with("limit", limit)
 }
 
-/// Not 401: clients take that for the end of their session.
+/// Error for an invalid credential. It is not 401, which clients take for the end of their
+/// session.
 fn invalid_credential(field: &str, message: &str) -> ApiError {
     let faults = json!([{ "field": field, "code": "invalid", "message": message }]);
     ApiError::refused(StatusCode::BAD_REQUEST, "invalid_passkey_response", message)

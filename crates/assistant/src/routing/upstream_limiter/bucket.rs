@@ -1,4 +1,4 @@
-//! So much a minute.
+//! Token bucket: an allowance per minute.
 
 use std::time::Duration;
 

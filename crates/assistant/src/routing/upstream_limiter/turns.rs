@@ -9,10 +9,10 @@ use pia_kernel::GroupId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QueuePosition(u64);
 
-/// Those of one group, and how they are woken.
+/// Waiting calls of one group with their wakers.
 type GroupQueue = VecDeque<(QueuePosition, Option<Waker>)>;
 
-/// Those who wait: one of each group in turn, within a group in their order.
+/// Fair queue of waiting calls: groups take turns; within a group, first come, first served.
 #[derive(Debug, Default)]
 pub(super) struct FairQueue {
     /// The group whose turn it is first.

@@ -12,7 +12,7 @@ use super::manifest::Manifest;
 /// A ZIP with a file for each kind of data, and the manifest last: an archive
 /// that was cut has neither that nor a directory.
 pub(super) struct Archive {
-    /// Nothing once it is finished.
+    /// Archive being written; none once it is finished.
     zip: Option<ZipWriter<StreamWriter<OutputBuffer>>>,
     pieces: OutputBuffer,
     rows: Rows,

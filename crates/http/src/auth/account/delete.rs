@@ -16,14 +16,14 @@ pub(crate) struct DeleteRequest {
     /// The word `DELETE`.
     #[schema(value_type = String)]
     confirm: Option<String>,
-    /// Of an account with a password of its own.
+    /// Password, of an account that has one.
     #[schema(value_type = Option<String>)]
     password: Option<Secret<String>>,
     /// The six digits that the authenticator app shows, of an account without
     /// a password.
     #[schema(value_type = Option<String>)]
     code: Option<Secret<String>>,
-    /// In the place of `code`.
+    /// Recovery code in the place of `code`.
     #[schema(value_type = Option<String>)]
     recovery_code: Option<Secret<String>>,
 }

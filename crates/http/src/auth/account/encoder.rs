@@ -37,7 +37,7 @@ impl OutputBuffer {
         mem::take(&mut *self.lock()).into()
     }
 
-    /// Nothing panics while it holds the lock.
+    /// Locks the buffer. Nothing panics while it is held.
     fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -14,8 +14,7 @@ use super::encoder::Encoder;
 use super::export_writer::write_export;
 use crate::Api;
 
-/// Whatever only looks (`HEAD`) is told what it would get, and takes nothing
-/// along.
+/// Exports the caller's data. `HEAD` answers the headers and reads no rows.
 pub(crate) async fn export(
     caller: Caller,
     api: Data<Api>,

@@ -8,7 +8,7 @@ use pia_web::BodySender;
 use super::encoder::Encoder;
 use super::manifest::Manifest;
 
-/// So much is gathered before it is sent.
+/// Size at which gathered bytes are sent.
 const EXPORT_CHUNK_BYTES: usize = 32 * 1024;
 
 type Failure = Box<dyn Error + Send + Sync>;

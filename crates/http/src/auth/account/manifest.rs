@@ -32,7 +32,7 @@ struct LeftOut {
 }
 
 impl Manifest {
-    /// Of an export with so many rows of each kind.
+    /// Manifest of an export with these numbers of rows a section.
     pub(super) fn new(export: &StartedExport, rows: &[(&str, u64)]) -> Self {
         let files =
             rows.iter().map(|(section, rows)| File { name: Self::file(section), rows: *rows });

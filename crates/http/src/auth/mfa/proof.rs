@@ -35,7 +35,7 @@ impl FreshProofRequest {
     }
 }
 
-/// At most one of the three.
+/// Reads the body's fresh proof: at most one of the three fields.
 pub(crate) fn fresh_proof(
     password: Option<Secret<String>>,
     code: Option<Secret<String>>,
@@ -68,7 +68,7 @@ pub(crate) fn factor_answer(
     }
 }
 
-/// Of the body as a whole: no one field is at fault.
+/// Error of the body as a whole, at no single field.
 fn fault(code: &'static str, message: &str) -> ApiError {
     let (field, message) = (String::new(), message.to_owned());
     ApiError::invalid(vec![FieldError { field, code, message }])

@@ -10,11 +10,11 @@ use pia_web::{ApiError, reads_pages};
 
 /// The cookie that binds a sign-in to the browser that began it.
 const BROWSER: &str = "pia_sign_in";
-/// As long as a sign-in may take.
+/// Lifetime of a sign-in's cookie, in seconds.
 const BROWSER_SECONDS: u32 = 600;
 /// The cookie that redeems a code which one of our own pages is given.
 const VERIFIER: &str = "pia_code_verifier";
-/// As long as a code is good.
+/// Lifetime of an authorization code's verifier, in seconds.
 const VERIFIER_SECONDS: u32 = 120;
 
 /// The prefix by which a browser takes a cookie over TLS from this very host
@@ -39,7 +39,7 @@ pub struct BrowserRedirects {
 }
 
 impl BrowserRedirects {
-    /// Those that know the server by this address.
+    /// Cookies for browsers that reach the server at this address.
     pub fn from_public_url(public_url: &str) -> Self {
         let rest = public_url.split_once("://").map_or(public_url, |(_, rest)| rest);
         let base = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default();
@@ -140,8 +140,7 @@ fn without_usual_port(host: &str, secure: bool) -> &str {
     host.strip_suffix(if secure { ":443" } else { ":80" }).unwrap_or(host)
 }
 
-/// Nobody beyond is to learn from where the browser came: the address may hold
-/// a code.
+/// Redirects without a referrer, since the address may hold a code.
 fn redirect(url: &str, cookie: Option<String>) -> HttpResponse {
     let mut response = HttpResponse::build(StatusCode::FOUND);
     response.insert_header((LOCATION, url)).insert_header((REFERRER_POLICY, "no-referrer"));

@@ -24,8 +24,8 @@ pub(crate) struct TokenRequest {
     code_verifier: Option<String>,
 }
 
-/// Whatever is wrong, a code that can be read of it is burned, and the answer
-/// is the same.
+/// Redeems a code. A request that fails for another reason still consumes a code that it names,
+/// with the same answer.
 pub(crate) async fn token(
     api: Data<Api>,
     gates: Data<Gates>,

@@ -13,7 +13,7 @@ use crate::auth::mfa::fresh_proof;
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PasskeysResponse {
-    /// In the order in which they were added.
+    /// Passkeys in the order in which they were added.
     items: Vec<PasskeyItem>,
 }
 
@@ -28,8 +28,8 @@ pub(crate) struct PasskeyItem {
     #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     last_used_at: Option<Timestamp>,
-    /// Since when it opens nothing, because its counter went back: there may be
-    /// a copy of it.
+    /// Time since which it is blocked, because its signature counter decreased and it may be
+    /// cloned.
     #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_at: Option<Timestamp>,

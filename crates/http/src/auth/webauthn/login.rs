@@ -22,7 +22,7 @@ pub(crate) struct PasskeyLoginRequest {
     credential: Option<Value>,
 }
 
-/// Whatever body comes along says nothing, and is not read.
+/// Begins a passkey sign-in. The request's body is ignored.
 pub(crate) async fn begin_login(api: Data<Api>) -> Result<Json<AskedResponse>, ApiError> {
     let sign_in = api.identity.passkey_sign_in.clone();
     let ask = async move { sign_in.ask().await };

@@ -9,7 +9,7 @@ use crate::sessions::StartError;
 /// Errors that prevent a sign-in at a provider from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum StartSessionError {
-    /// It may not lead there.
+    /// Redirect target is not allowed.
     #[error(transparent)]
     Destination(#[from] DestinationError),
     /// The state is longer than can be kept.
@@ -18,7 +18,7 @@ pub enum StartSessionError {
         /// Maximum number of characters.
         limit: usize,
     },
-    /// It came to nothing before the browser left.
+    /// Sign-in failed before the browser was redirected.
     #[error(transparent)]
     Failed(#[from] CallbackError),
 }
@@ -41,13 +41,13 @@ pub enum ProviderSignInError {
     /// was secured anew meanwhile.
     #[error("the browser began no such sign-in")]
     InvalidState,
-    /// There is no such provider.
+    /// No such provider.
     #[error("there is no such provider")]
     UnknownProvider,
-    /// Nobody has set the provider up, or no longer.
+    /// Provider is not configured, or no longer.
     #[error("the provider is not set up")]
     NotConfigured,
-    /// They changed their mind, or their provider does not let them.
+    /// User cancelled, or their provider refused them.
     #[error("the sign-in was denied at the provider")]
     AccessDenied,
     /// The provider does not answer.
@@ -69,10 +69,10 @@ pub enum ProviderSignInError {
     /// The operator does not let them make an account.
     #[error("registration is closed")]
     RegistrationClosed,
-    /// Nobody makes an account for now.
+    /// Registration is suspended.
     #[error("no accounts are made for now")]
     Suspended,
-    /// There are as many accounts as the licence allows.
+    /// Licence has no seat left.
     #[error("all {limit} accounts of the licence are taken")]
     SeatsTaken {
         /// Licensed number of accounts.

@@ -7,7 +7,7 @@ use crate::sign_in::SignedIn;
 /// Request of a client that signs in at a provider.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderSignInRequest {
-    /// At which one.
+    /// Provider named in the path.
     pub provider: Option<String>,
     /// Requested redirect target.
     pub target: Option<String>,
@@ -31,7 +31,7 @@ pub struct ProviderRedirect {
 /// Parameters with which a provider redirects a browser back.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderCallback {
-    /// By which the sign-in is known again.
+    /// State of the sign-in.
     pub state: Option<Secret<String>>,
     /// Code to redeem at the provider.
     pub code: Option<Secret<String>>,

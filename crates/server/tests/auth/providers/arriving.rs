@@ -24,7 +24,7 @@ on_both_databases!(
     what_a_provider_refuses_is_told_with_the_state,
 );
 
-/// That no sign-in of this browser is under way, told to it by a page.
+/// Asserts the page that says that no sign-in of this browser is under way.
 fn refused(answer: &Answer) {
     let page = location(answer);
     assert_eq!(page.path(), "/auth/error");

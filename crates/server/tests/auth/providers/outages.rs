@@ -6,7 +6,7 @@ use super::browser::Browser;
 use super::fake::{Whim, whole};
 use super::{code_told, desktop_login, error_told, knowing, location, login, parameter, with_fake};
 
-/// Its port is given to nobody who asks for a free one.
+/// Port that is never handed out as a free one.
 const NOBODY: &str = "http://127.0.0.1:1";
 const DISCOVERY: &str = "/.well-known/openid-configuration";
 

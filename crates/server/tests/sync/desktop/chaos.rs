@@ -94,7 +94,7 @@ async fn whatever_devices_do_at_once_to_rows_nobody_reads_they_come_to_the_same(
     disorder(&world, &mut devices, &mut dice, false).await;
 }
 
-/// Of every second device none.
+/// Clock skew of a device; none for every second one.
 fn skew(dice: &mut Dice) -> i64 {
     let seconds = i64::try_from(dice.seconds(2 * DAY)).expect("two days") - 86_400;
     if dice.roll(2) == 0 { seconds } else { 0 }

@@ -32,7 +32,7 @@ pub(crate) type Store = BTreeMap<(Channel, String), Row>;
 
 pub(crate) struct Device {
     pub(crate) generation: Generation,
-    /// Its id for synchronisation and for keys.
+    /// Id for synchronisation and for keys.
     pub(crate) id: String,
     pub(crate) client: Client,
     pub(crate) email: String,
@@ -187,7 +187,7 @@ impl Device {
         rows
     }
 
-    /// One cycle: first what there is to say, then what there is to hear.
+    /// Runs one synchronisation cycle: push, then pull.
     pub(crate) async fn cycle(&mut self) -> Cycle {
         if self.umk.is_none() {
             let status = self.get_json("/api/e2ee/status").await;

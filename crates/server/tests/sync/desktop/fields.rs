@@ -168,7 +168,7 @@ impl Channel {
         Self::ScheduledJobs,
     ];
 
-    /// Its key in a push and a pull.
+    /// Key in a push and a pull.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Settings => "settings",

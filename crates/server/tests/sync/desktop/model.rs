@@ -22,7 +22,7 @@ pub(crate) struct Journal {
     stored: Mutex<Vec<Sent>>,
 }
 
-/// One push.
+/// Push.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     start: u64,

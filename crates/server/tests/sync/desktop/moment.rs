@@ -16,12 +16,12 @@ impl Moment {
     /// The first of January of year 1: where a device starts.
     pub(crate) const FIRST: Self = Self(0);
 
-    /// So many seconds later.
+    /// Moment this many seconds later.
     pub(crate) fn plus_seconds(self, seconds: i64) -> Self {
         Self(self.0 + seconds * TICKS)
     }
 
-    /// As exact as a server keeps it (row 28).
+    /// Moment at the precision that a server stores (row 28).
     pub(crate) fn kept(self) -> Self {
         Self((self.0 + 5) / 10 * 10)
     }

@@ -18,7 +18,7 @@ pub(crate) enum Pulled {
     },
     /// The status of the first page.
     Refused(u16),
-    /// There is ciphertext, and no key: nothing was applied.
+    /// Body is ciphertext without a key: nothing was applied.
     Locked,
 }
 
@@ -165,7 +165,7 @@ impl Device {
         self.store.insert(key, row);
     }
 
-    /// In the clear; nothing where it cannot be read, which is passed over.
+    /// Row in the clear; none where it cannot be decrypted, which is skipped.
     fn opened(&self, channel: Channel, received: &Received) -> Option<Row> {
         let mut fields = received.open.clone();
         if let Some(blobs) = &received.sealed {

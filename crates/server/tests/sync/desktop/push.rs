@@ -19,7 +19,7 @@ const SLICE: usize = 200;
 /// Outcome of a push.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pushed {
-    /// There was nothing to say.
+    /// Device had no changes.
     Nothing,
     /// The server decided about so many of its rows.
     Stored(usize),
@@ -29,7 +29,7 @@ pub(crate) enum Pushed {
     Lost,
 }
 
-/// One request's worth of changes.
+/// Changes of one request.
 #[derive(Default)]
 struct Batch {
     rows: Vec<(Channel, Row)>,

@@ -79,7 +79,7 @@ impl Row {
         shared
     }
 
-    /// As the client writes it, without what is null.
+    /// Row as the client serializes it, without nulls.
     pub(crate) fn on_wire(&self, channel: Channel, sealer: Option<&Sealer>) -> Value {
         let mut wire = Map::new();
         if channel != Channel::Settings {

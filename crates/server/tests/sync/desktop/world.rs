@@ -1,4 +1,4 @@
-//! One server, one account, one time.
+//! Server, one account, one time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

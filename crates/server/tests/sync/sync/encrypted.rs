@@ -15,7 +15,7 @@ on_both_databases!(
     nothing_that_is_pushed_stands_in_the_database_in_plain,
 );
 
-/// As many bytes as the least that is encrypted.
+/// Ciphertext of the minimum length.
 const PAYLOAD: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 const WRAPPED: &str =
     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";

@@ -36,7 +36,7 @@ enum Block {
         has_arguments: bool,
     },
     Thinking,
-    /// Of the upstream's own tools, or unknown.
+    /// Block of the upstream's own tools, or unknown.
     Hidden,
 }
 

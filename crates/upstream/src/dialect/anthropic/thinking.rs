@@ -7,7 +7,7 @@ const MIN_THINKING_TOKENS: i64 = 1024;
 
 /// Models that think for so many tokens, and know no efforts: those up to 4.5.
 const BY_BUDGET: [&str; 7] = ["-3-7-", "-4-0", "-4-1", "-4-5", "-4-2", "claude-3", "claude-2"];
-/// Of these, those that do not think at all.
+/// Models without extended thinking.
 const NON_THINKING_MODELS: [&str; 5] =
     ["claude-2", "claude-3-5-", "claude-3-opus", "claude-3-sonnet", "claude-3-haiku"];
 
@@ -25,9 +25,9 @@ pub(super) fn longest(model: &str) -> i64 {
 pub(super) enum Thinking {
     /// None is asked for.
     Unsaid,
-    /// So many tokens.
+    /// Budget in tokens.
     Budget(i64),
-    /// As much as the model finds right, under this effort.
+    /// Adaptive thinking with this effort.
     Adaptive(&'static str),
 }
 

@@ -10,7 +10,7 @@ use pia_json::{JsonWriter, Rope, RopeMembers};
 
 /// Longer texts are not blank.
 const MAX_BLANK_CHARS: usize = 256;
-/// As long as what stands before an image's data may be.
+/// Maximum length of the prefix of an image's data.
 const MAX_PREFIX_CHARS: usize = 200;
 
 /// A conversation in Anthropic's form.
@@ -152,7 +152,7 @@ fn blocks(content: Option<&Rope>) -> Vec<Rope> {
     parts.iter().filter_map(|part| block(&part.members()?)).collect()
 }
 
-/// Of a content only the texts.
+/// Text parts of a content.
 fn texts(content: Option<&Rope>) -> Vec<Rope> {
     let Some(content) = content.filter(|it| it.is_array()) else { return blocks(content) };
     let parts = content.elements().unwrap_or_default();

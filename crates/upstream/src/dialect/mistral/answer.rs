@@ -76,8 +76,8 @@ pub(in crate::dialect) fn mistral_full_response(answer: Bytes, search: SearchMod
     Bytes::from(read.to_string())
 }
 
-/// One message of all that Mistral says in an answer: its own tools speak in
-/// between, and are not for the caller.
+/// Merges the messages of an answer: Mistral's own tools speak in between, which is not for the
+/// caller.
 fn merge_messages(messages: Vec<Value>, search: SearchMode) -> Option<Value> {
     let mut reader = MessageNormalizer::new(search);
     let mut whole: Option<Map<String, Value>> = None;

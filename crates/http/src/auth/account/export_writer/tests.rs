@@ -21,7 +21,7 @@ use super::*;
 
 const ROWS: usize = 100;
 
-/// So many pages of long rows, one of which may fail.
+/// Fake source of pages of long rows, one of which may fail.
 struct Pages {
     max: usize,
     fails_at: usize,

@@ -18,7 +18,7 @@ on_both_databases!(
     rows_of_equal_times_are_replaced_by_their_encrypted_selves_once,
 );
 
-/// In every text of the morning.
+/// Text in every item of the morning.
 const CANARY: &str = "canary-of-the-morning";
 
 async fn two_devices_of_which_one_turns_encryption_on_at_noon(database: TestDatabase) {
