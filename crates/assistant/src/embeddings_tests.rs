@@ -62,7 +62,7 @@ async fn its_tokens_are_reserved_and_settled_as_the_upstream_tells_them() {
     assert_eq!(ask.prompt, 25);
     let [settled] = around.settled().try_into().unwrap();
     // A thousand tokens are a credit; 40 were told, and up to 50 reserved.
-    assert_eq!(settled.parts[0].amount, Micros(50_000));
+    assert_eq!(settled.lines[0].amount, Micros(50_000));
     assert_eq!(settled.spent, Micros(40_000));
 }
 

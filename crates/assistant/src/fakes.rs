@@ -317,8 +317,8 @@ impl SettlementSink for Surroundings {
     fn settle(&self, settlement: Settlement) {
         self.0.noted.lock().unwrap().extend(settlement.usage.clone());
         let mut credit_windows = self.0.credit_windows.lock().unwrap();
-        let parts: &[ReservationLine] = &settlement.parts;
-        credit_windows.as_mut().unwrap().settle(parts, settlement.spent, parts);
+        let lines: &[ReservationLine] = &settlement.lines;
+        credit_windows.as_mut().unwrap().settle(lines, settlement.spent, lines);
         self.0.settled.lock().unwrap().push(settlement);
     }
 }
@@ -341,7 +341,7 @@ impl CreditStore for Surroundings {
         Ok(match credit_windows.admit(&ask) {
             Ok(grant) => {
                 let (id, sink) = (uuid::Uuid::now_v7(), Arc::new(self.clone()));
-                let reservation = ReservationGuard::new(id, grant.parts, sink);
+                let reservation = ReservationGuard::new(id, grant.lines, sink);
                 Admission::Granted {
                     reservation,
                     output: grant.output,

@@ -202,7 +202,7 @@ impl Batch {
     /// The windows that are looked at, in the order in which they are locked.
     fn keys(&self) -> Vec<String> {
         let asked = self.asks.iter().flat_map(|(_, ask)| ask.holder.windows());
-        let settled = self.settlements.iter().flat_map(|it| &it.parts).map(|it| it.window);
+        let settled = self.settlements.iter().flat_map(|it| &it.lines).map(|it| it.window);
         let keys: BTreeSet<String> = asked.chain(settled).map(|it| it.to_string()).collect();
         keys.into_iter().collect()
     }
@@ -248,11 +248,11 @@ impl Batch {
                 .remove(&it.reservation)
                 .unwrap_or_default()
                 .iter()
-                .filter_map(|row| row.to_reservation_line(&it.parts))
+                .filter_map(|row| row.to_reservation_line(&it.lines))
                 .collect();
             if !before {
                 late += u64::from(released.is_empty() && it.usage.is_some());
-                credit_windows.settle(&it.parts, it.spent, &released);
+                credit_windows.settle(&it.lines, it.spent, &released);
             }
         }
         late
@@ -270,7 +270,7 @@ impl Batch {
             }
             match credit_windows.admit(ask) {
                 Ok(grant) => {
-                    opened.extend(grant.parts.iter().map(|part| ReservationRow {
+                    opened.extend(grant.lines.iter().map(|part| ReservationRow {
                         id: DbUid(*id),
                         window_key: part.window.to_string(),
                         instance_id: DbUid(self.instance),

@@ -257,7 +257,7 @@ mod tests {
 
     fn settlement() -> Entry {
         let (reservation, spent) = (Uuid::now_v7(), Micros(0));
-        Entry::Settled(Settlement { reservation, parts: Vec::new(), spent, usage: None })
+        Entry::Settled(Settlement { reservation, lines: Vec::new(), spent, usage: None })
     }
 
     fn models(entries: &[Entry]) -> Vec<&str> {

@@ -330,7 +330,7 @@ fn answer(
                 credit_store.tally.open.fetch_add(1, Ordering::Relaxed);
                 let to: Arc<dyn SettlementSink> =
                     Arc::clone(&credit_store.queue) as Arc<dyn SettlementSink>;
-                let hold = ReservationGuard::new(id, grant.parts, to);
+                let hold = ReservationGuard::new(id, grant.lines, to);
                 Ok(Admission::Granted {
                     reservation: hold,
                     output: grant.output,
@@ -361,11 +361,11 @@ fn refuse(credit_store: &SqlCreditStore, asks: Vec<NumberedRequest>, err: &DbErr
         drop(reply.send(Err(Unavailable::new("credits", "database is unavailable"))));
         if unknown {
             let nothing = |window| ReservationLine { window, amount: Micros(0) };
-            let parts = ask.holder.windows().map(nothing).collect();
+            let lines = ask.holder.windows().map(nothing).collect();
             credit_store.tally.open.fetch_add(1, Ordering::Relaxed);
             credit_store.queue.push(Entry::Settled(Settlement {
                 reservation: id,
-                parts,
+                lines,
                 spent: Micros(0),
                 usage: None,
             }));

@@ -8,9 +8,9 @@ use crate::credits::rates::{Micros, Rates};
 use crate::credits::usage::Usage;
 use crate::rules::ApiKeyBudget;
 
-/// Fewer tokens than these are nothing left.
+/// Tokens that a balance must at least pay for.
 const MIN_RESERVATION: i64 = 1000;
-/// Fewer than these are no room for an answer, unless its caller wants no more.
+/// Shortest answer worth a call, unless its caller asks for less.
 const MIN_OUTPUT_TOKENS: i64 = 256;
 
 /// Owner of windows, and the limits of these.
@@ -20,7 +20,7 @@ pub struct CreditHolder {
     pub member: UserId,
     /// Their group.
     pub group: GroupId,
-    /// The key that they call with.
+    /// API key that they call with.
     pub key: Option<ApiKeyBudget>,
     /// Limits of their group.
     pub limits: CreditLimits,
@@ -43,7 +43,7 @@ impl CreditHolder {
         (whole > 0).then(|| Micros::credits(whole))
     }
 
-    /// Returns whether a window of this kind plays a part.
+    /// Returns whether a window of this kind applies.
     fn counts(&self, kind: WindowKind) -> bool {
         match kind {
             WindowKind::Pool => self.limits.pool && self.limits.weekly > 0,
@@ -60,7 +60,7 @@ impl CreditHolder {
         }
     }
 
-    /// The windows that play a part. Top-ups may not be there.
+    /// Windows that apply. Top-ups may not exist.
     pub fn windows(&self) -> impl Iterator<Item = WindowKey> + '_ {
         let kinds = WindowKind::ALL.into_iter().filter(|it| self.counts(*it));
         kinds.map(|kind| WindowKey { kind, owner: self.owner(kind) })
@@ -70,7 +70,7 @@ impl CreditHolder {
 /// Request to admit one model call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdmissionRequest {
-    /// Out of whose windows.
+    /// Holder of the windows to reserve in.
     pub holder: CreditHolder,
     /// Highest rates of its tokens.
     pub rates: Rates,
@@ -83,26 +83,26 @@ pub struct AdmissionRequest {
 }
 
 impl AdmissionRequest {
-    /// Returns its cost with an answer of so many tokens.
+    /// Returns the cost with an answer of this many tokens.
     pub(crate) fn cost(&self, output: i64) -> Micros {
         let tokens = Usage { input: self.prompt, output, ..Usage::default() };
         self.rates.price(&tokens).plus(self.fee)
     }
 
-    /// The least that has to be left.
-    pub(crate) fn least(&self) -> Micros {
-        let left = self.rates.price(&Usage { output: MIN_RESERVATION, ..Usage::default() });
-        left.max(self.cost(self.output.clamp(1, MIN_OUTPUT_TOKENS)))
+    /// Returns the minimum balance that admits the call.
+    pub(crate) fn min_cost(&self) -> Micros {
+        let reservation = self.rates.price(&Usage { output: MIN_RESERVATION, ..Usage::default() });
+        reservation.max(self.cost(self.output.clamp(1, MIN_OUTPUT_TOKENS)))
     }
 
-    /// Maximum length of the answer with so much left.
-    pub(crate) fn affordable(&self, left: Micros) -> i64 {
+    /// Returns the maximum length of an answer that this balance pays for.
+    pub(crate) fn affordable(&self, balance: Micros) -> i64 {
         if self.rates.output == 0 {
             return self.output;
         }
         let prompt = i128::from(self.prompt.max(0)) * i128::from(self.rates.input);
-        let left = i128::from(left.minus(self.fee).0) * 1000 - prompt;
-        let tokens = left.div_euclid(i128::from(self.rates.output));
+        let rest = i128::from(balance.minus(self.fee).0) * 1000 - prompt;
+        let tokens = rest.div_euclid(i128::from(self.rates.output));
         self.output.min(i64::try_from(tokens).unwrap_or(i64::MAX))
     }
 }

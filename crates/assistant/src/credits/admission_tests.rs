@@ -88,7 +88,7 @@ async fn a_call_out_of_a_budget_is_capped_and_settled_with_its_usage() {
     let cap = OutputCap { tokens: 2994, name: Some(CapName::MaxTokens) };
     assert_eq!(around.call().max_output, Some(cap));
     let [settled] = around.settled().try_into().unwrap();
-    assert_eq!(settled.parts[0].amount, Micros::credits(3));
+    assert_eq!(settled.lines[0].amount, Micros::credits(3));
     assert_eq!(settled.spent, Micros(100_000));
     let usage = settled.usage.unwrap();
     assert_eq!((usage.spent, usage.outcome), (Micros(100_000), CallOutcome::Completed));
@@ -250,6 +250,6 @@ async fn a_key_with_a_purse_is_limited_though_its_owner_is_not() {
     drop(ask(&around, AiCaller { key: Some(purse), ..caller() }, "").await.unwrap());
 
     let [settled] = around.settled().try_into().unwrap();
-    assert_eq!(settled.parts[0].window.owner, purse.key.0);
+    assert_eq!(settled.lines[0].window.owner, purse.key.0);
     assert_eq!(settled.usage.unwrap().key, Some(purse.key));
 }

@@ -80,7 +80,7 @@ impl Rates {
     /// credit.
     pub fn price(&self, usage: &Usage) -> Micros {
         let cached = usage.cached_input.min(usage.input);
-        let parts = [
+        let lines = [
             (usage.input - cached, self.input),
             (cached, self.cached_input),
             (usage.output, self.output),
@@ -88,7 +88,7 @@ impl Rates {
         ];
         // A token at a rate of one thousandth a million is a thousandth of a
         // millionth.
-        let thousandths: i128 = parts
+        let thousandths: i128 = lines
             .into_iter()
             .map(|(tokens, rate)| i128::from(tokens.max(0)) * i128::from(rate))
             .sum();

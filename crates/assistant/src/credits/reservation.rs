@@ -24,7 +24,7 @@ pub struct Settlement {
     /// Id of the reservation that ends.
     pub reservation: Uuid,
     /// Lines, in the order in which they are drawn from.
-    pub parts: Vec<ReservationLine>,
+    pub lines: Vec<ReservationLine>,
     /// Spent amount.
     pub spent: Micros,
     /// Usage record of the call, where there is one.
@@ -35,7 +35,7 @@ impl Settlement {
     /// Returns the amount spent beyond the reservation: tokens that no cap
     /// holds back, and that are known at the end alone.
     pub fn hidden(&self) -> Micros {
-        self.spent.minus(reserved(&self.parts)).max(Micros(0))
+        self.spent.minus(reserved(&self.lines)).max(Micros(0))
     }
 
     /// Returns the part of the cost that was charged to no budget.
@@ -47,9 +47,9 @@ impl Settlement {
 
 /// Returns the reserved amount, in each plain window and in those together that
 /// are drawn from one after the other.
-fn reserved(parts: &[ReservationLine]) -> Micros {
+fn reserved(lines: &[ReservationLine]) -> Micros {
     let (drawn, plain): (Vec<&ReservationLine>, Vec<&ReservationLine>) =
-        parts.iter().partition(|it| it.window.kind.is_drawn());
+        lines.iter().partition(|it| it.window.kind.is_balance());
     let drawn = drawn.iter().map(|it| it.amount).fold(Micros(0), Micros::plus);
     plain.first().map_or(drawn, |it| it.amount)
 }
@@ -74,8 +74,8 @@ impl Charge {
     /// upstream made of the prompt, or wrote beyond its cap, that is at most
     /// all of it, so that no budget is exceeded; only what was hidden until the
     /// end comes on top.
-    pub(super) fn spent(self, parts: &[ReservationLine]) -> Micros {
-        self.expected.min(reserved(parts)).plus(self.hidden)
+    pub(super) fn spent(self, lines: &[ReservationLine]) -> Micros {
+        self.expected.min(reserved(lines)).plus(self.hidden)
     }
 }
 
@@ -90,7 +90,7 @@ pub trait SettlementSink: Send + Sync {
 /// Reservation of a call. Dropping it settles it, so no path can forget to.
 pub struct ReservationGuard {
     reservation: Uuid,
-    parts: Vec<ReservationLine>,
+    lines: Vec<ReservationLine>,
     to: Arc<dyn SettlementSink>,
 }
 
@@ -98,10 +98,10 @@ impl ReservationGuard {
     /// Creates a guard of these lines, which settles them there.
     pub fn new(
         reservation: Uuid,
-        parts: Vec<ReservationLine>,
+        lines: Vec<ReservationLine>,
         to: Arc<dyn SettlementSink>,
     ) -> Self {
-        Self { reservation, parts, to }
+        Self { reservation, lines, to }
     }
 
     /// Returns the id of the reservation.
@@ -116,13 +116,13 @@ impl ReservationGuard {
 
     /// Ends it with what a call used.
     pub(crate) fn settle_call(mut self, usage: UsageRecord, charge: Charge) {
-        self.end(charge.spent(&self.parts), Some(usage));
+        self.end(charge.spent(&self.lines), Some(usage));
     }
 
     fn end(&mut self, spent: Micros, usage: Option<UsageRecord>) {
-        let parts = std::mem::take(&mut self.parts);
-        if !parts.is_empty() {
-            self.to.settle(Settlement { reservation: self.reservation, parts, spent, usage });
+        let lines = std::mem::take(&mut self.lines);
+        if !lines.is_empty() {
+            self.to.settle(Settlement { reservation: self.reservation, lines, spent, usage });
         }
     }
 }
@@ -138,7 +138,7 @@ impl fmt::Debug for ReservationGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hold")
             .field("reservation", &self.reservation)
-            .field("parts", &self.parts)
+            .field("lines", &self.lines)
             .finish_non_exhaustive()
     }
 }
@@ -164,8 +164,8 @@ mod tests {
     fn hold(till: &Arc<TestSink>) -> ReservationGuard {
         let window =
             WindowKey { kind: WindowKind::Limit(BudgetPeriod::Hourly), owner: Uuid::nil() };
-        let parts = vec![ReservationLine { window, amount: Micros(9) }];
-        ReservationGuard::new(Uuid::now_v7(), parts, Arc::clone(till) as Arc<dyn SettlementSink>)
+        let lines = vec![ReservationLine { window, amount: Micros(9) }];
+        ReservationGuard::new(Uuid::now_v7(), lines, Arc::clone(till) as Arc<dyn SettlementSink>)
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl WindowKind {
 
     /// Returns whether it is one of those of which the next is drawn from when
     /// one is used up: allowance, pool, top-ups.
-    pub(crate) fn is_drawn(self) -> bool {
+    pub(crate) fn is_balance(self) -> bool {
         matches!(self, Self::ALLOWANCE | Self::Pool | Self::TopUp)
     }
 
@@ -186,7 +186,7 @@ impl Window {
     }
 
     /// Returns the rest of a limit; negative where more was spent.
-    pub(crate) fn left_of(&self, limit: Micros) -> Micros {
+    pub(crate) fn remaining(&self, limit: Micros) -> Micros {
         limit.minus(self.used).minus(self.reserved)
     }
 
@@ -281,7 +281,7 @@ mod tests {
         bought.roll_over(Weeks::UTC, monday() + WEEK * 99);
 
         assert_eq!(open.reserved, Micros(7));
-        assert_eq!(bought.left_of(bought.total), Micros(7));
+        assert_eq!(bought.remaining(bought.total), Micros(7));
     }
 
     #[test]

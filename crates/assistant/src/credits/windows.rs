@@ -1,4 +1,4 @@
-//! Deciding about a call, by windows that nobody else changes meanwhile.
+//! Admission and settlement of calls against a snapshot of spending windows.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use super::week::Weeks;
 use super::window::{Window, WindowKey, WindowKind};
 use crate::credits::rates::Micros;
 
-/// Time after which an open call may have ended.
+/// Retry delay where only open calls block, which may end at any time.
 const OPEN_CALL_RETRY: Duration = Duration::from_mins(1);
 
-/// Windows at one moment.
+/// Spending windows at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditWindows {
     /// The windows, each as of that moment.
@@ -30,42 +30,41 @@ pub struct CreditWindows {
 /// Amount that a call may spend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallGrant {
-    /// Out of which windows, and how much of each at most.
-    pub parts: Vec<ReservationLine>,
+    /// Reserved amount by window.
+    pub lines: Vec<ReservationLine>,
     /// Maximum length of its answer, in tokens.
     pub output: i64,
     /// Facts about the budget that shortens the requested answer.
     pub truncation_cause: Option<Box<TruncationCause>>,
 }
 
-/// Reason why a window is in the way.
+/// Window that blocks a call, and when it no longer does.
 struct BlockingWindow {
     kind: WindowKind,
-    frees: Timestamp,
+    available_at: Timestamp,
 }
 
 impl CreditWindows {
-    /// Decides whether a call may be made. Where it may, what it may spend is
-    /// reserved.
+    /// Admits a call and reserves its cost, or refuses it.
     pub fn admit(&mut self, ask: &AdmissionRequest) -> Result<CallGrant, BudgetRefusal> {
         let holder = &ask.holder;
-        let least = ask.least();
-        let left = self.left(holder);
-        if left < least {
-            return Err(self.refusal(holder, least, least));
+        let min_cost = ask.min_cost();
+        let remaining = self.remaining(holder);
+        if remaining < min_cost {
+            return Err(self.refusal(holder, min_cost, min_cost));
         }
-        let output = ask.affordable(left);
-        let parts = self.parts(holder, ask.cost(output));
-        for part in &parts {
-            if let Some(window) = self.windows.get_mut(&part.window) {
-                window.reserved = window.reserved.plus(part.amount);
+        let output = ask.affordable(remaining);
+        let lines = self.reservation_lines(holder, ask.cost(output));
+        for line in &lines {
+            if let Some(window) = self.windows.get_mut(&line.window) {
+                window.reserved = window.reserved.plus(line.amount);
             }
         }
-        let short = (output < ask.output).then(|| {
+        let truncation_cause = (output < ask.output).then(|| {
             let credit_windows = self.for_holder(holder);
-            Box::new(TruncationCause { credit_windows, ask: *ask, output, parts: parts.clone() })
+            Box::new(TruncationCause { credit_windows, ask: *ask, output, lines: lines.clone() })
         });
-        Ok(CallGrant { parts, output, truncation_cause: short })
+        Ok(CallGrant { lines, output, truncation_cause })
     }
 
     /// Returns the windows of one holder alone.
@@ -74,24 +73,24 @@ impl CreditWindows {
         Self { windows: own.collect(), weeks: self.weeks, now: self.now }
     }
 
-    /// Counts what a call spent out of what was reserved for it, in the order
-    /// in which it is drawn. What is more than that is drawn from where the
-    /// rest came from. Of what `released` names the reservation ends; the
-    /// other reservations ended before.
+    /// Charges what a call spent to the windows of its reservation, and ends
+    /// the reservations in `released`; those of `lines` that it does not name
+    /// have expired before. Spending beyond the reservation is charged to the
+    /// last balance.
     pub fn settle(
         &mut self,
-        parts: &[ReservationLine],
+        lines: &[ReservationLine],
         spent: Micros,
         released: &[ReservationLine],
     ) {
-        for (window, spent) in allocate_spending(parts, spent) {
+        for (window, spent) in allocate_spending(lines, spent) {
             if let Some(window) = self.windows.get_mut(&window) {
                 window.spend(spent, self.now);
             }
         }
-        for part in released {
-            if let Some(window) = self.windows.get_mut(&part.window) {
-                window.reserved = window.reserved.minus(part.amount);
+        for line in released {
+            if let Some(window) = self.windows.get_mut(&line.window) {
+                window.reserved = window.reserved.minus(line.amount);
             }
         }
     }
@@ -101,123 +100,131 @@ impl CreditWindows {
         self.windows.get(&key)
     }
 
-    /// Returns the rest of the tightest window.
-    fn left(&self, holder: &CreditHolder) -> Micros {
-        let plain = WindowKind::ALL.into_iter().filter(|it| !it.is_drawn());
-        let tightest = plain.filter_map(|it| self.left_of(holder, it)).min();
-        let drawn = holder.limit(WindowKind::ALLOWANCE).map(|_| self.drawn(holder));
-        tightest.into_iter().chain(drawn).min().unwrap_or(Micros(i64::MAX))
+    /// Returns what the holder may still spend: the least of all rate windows
+    /// and of the balances together.
+    fn remaining(&self, holder: &CreditHolder) -> Micros {
+        let rates = WindowKind::ALL.into_iter().filter(|it| !it.is_balance());
+        let tightest = rates.filter_map(|it| self.remaining_in(holder, it)).min();
+        let balance = holder.limit(WindowKind::ALLOWANCE).map(|_| self.remaining_balance(holder));
+        tightest.into_iter().chain(balance).min().unwrap_or(Micros(i64::MAX))
     }
 
-    fn left_of(&self, holder: &CreditHolder, kind: WindowKind) -> Option<Micros> {
-        Some(self.window(holder, kind)?.left_of(holder.limit(kind)?))
+    fn remaining_in(&self, holder: &CreditHolder, kind: WindowKind) -> Option<Micros> {
+        Some(self.window(holder, kind)?.remaining(holder.limit(kind)?))
     }
 
-    /// Returns the rest of allowance, pool and top-ups together. A debt of one
-    /// is not paid by the next: it was charged where it belongs.
-    fn drawn(&self, holder: &CreditHolder) -> Micros {
-        let left = self.draws(holder).map(|(_, left)| left);
-        left.fold(Micros(0), Micros::plus)
+    /// Returns what remains of allowance, pool and top-ups together. An
+    /// overdrawn balance counts as empty and does not reduce the next.
+    fn remaining_balance(&self, holder: &CreditHolder) -> Micros {
+        self.balances(holder).map(|(_, remaining)| remaining).fold(Micros(0), Micros::plus)
     }
 
-    fn draws<'a>(
+    /// Returns the balances, with what remains of each, in the order in which
+    /// they are drawn down.
+    fn balances<'a>(
         &'a self,
         holder: &'a CreditHolder,
     ) -> impl Iterator<Item = (WindowKey, Micros)> + 'a {
         [WindowKind::ALLOWANCE, WindowKind::Pool, WindowKind::TopUp].into_iter().filter_map(
             |kind| {
                 let window = self.window(holder, kind)?;
-                let left = window.left_of(holder.limit(kind).unwrap_or(window.total));
-                Some((window.key, left.max(Micros(0))))
+                let remaining = window.remaining(holder.limit(kind).unwrap_or(window.total));
+                Some((window.key, remaining.max(Micros(0))))
             },
         )
     }
 
-    /// Lines that reserve the amount: the whole of it in every rate window, and shares of the
-    /// balances that are drawn down in turn.
-    fn parts(&self, holder: &CreditHolder, amount: Micros) -> Vec<ReservationLine> {
-        let plain = holder.windows().filter(|it| !it.kind.is_drawn());
-        let mut parts: Vec<ReservationLine> =
-            plain.map(|window| ReservationLine { window, amount }).collect();
+    /// Returns the lines that reserve the amount: the whole of it in every rate window, and
+    /// shares of it in the balances.
+    fn reservation_lines(&self, holder: &CreditHolder, amount: Micros) -> Vec<ReservationLine> {
+        let rates = holder.windows().filter(|it| !it.kind.is_balance());
+        let mut lines: Vec<ReservationLine> =
+            rates.map(|window| ReservationLine { window, amount }).collect();
         let mut rest = amount;
-        for (window, left) in self.draws(holder) {
-            let some = rest.min(left);
-            if some.0 > 0 {
-                parts.push(ReservationLine { window, amount: some });
-                rest = rest.minus(some);
+        for (window, remaining) in self.balances(holder) {
+            let share = rest.min(remaining);
+            if share.0 > 0 {
+                lines.push(ReservationLine { window, amount: share });
+                rest = rest.minus(share);
             }
         }
         if amount.0 == 0 {
-            let own = holder.windows().filter(|it| it.kind == WindowKind::ALLOWANCE);
-            parts.extend(own.map(|window| ReservationLine { window, amount }));
+            let allowance = holder.windows().filter(|it| it.kind == WindowKind::ALLOWANCE);
+            lines.extend(allowance.map(|window| ReservationLine { window, amount }));
         }
-        parts
+        lines
     }
 
-    /// Refusal of the window that blocks `min_cost` the longest, with the time at which
-    /// `full_cost` fits.
+    /// Returns the refusal of the window that blocks `min_cost` the longest, with the time at
+    /// which `full_cost` fits.
     pub(super) fn refusal(
         &self,
         holder: &CreditHolder,
-        least: Micros,
-        wanted: Micros,
+        min_cost: Micros,
+        full_cost: Micros,
     ) -> BudgetRefusal {
-        let plain = self.plain_shorts(holder, least, wanted);
-        let short = plain.chain(self.drawn_short(holder, least, wanted));
-        let worst = short.reduce(|worst, it| if it.frees > worst.frees { it } else { worst });
-        let Some(BlockingWindow { kind, frees }) = worst else {
-            // Something was in the way, or nobody would have asked.
+        let rates = self.blocking_rate_windows(holder, min_cost, full_cost);
+        let blocking = rates.chain(self.blocking_balance(holder, min_cost, full_cost));
+        let longest = blocking.reduce(|a, b| if b.available_at > a.available_at { b } else { a });
+        let Some(BlockingWindow { kind, available_at }) = longest else {
+            // Unreachable: callers ask only when a window blocks.
             return BudgetRefusal::suspended(self.weeks.end(self.now), self.now);
         };
         let period = kind.period();
-        let total =
+        let stock =
             |kind| self.window(holder, kind).map(|it| stock_gauge(it.total, it.committed()));
-        let taken = self.window(holder, kind).map_or(Micros(0), Window::committed);
+        let committed = self.window(holder, kind).map_or(Micros(0), Window::committed);
         BudgetRefusal {
             period: Period::Budget(period),
-            gauge: holder.limit(kind).map(|limit| gauge(limit, taken)),
-            pool: total(WindowKind::Pool).filter(|_| period == BudgetPeriod::Weekly),
-            top_up: total(WindowKind::TopUp).filter(|it| it.limit > 0),
-            resets_at: frees,
-            retry_after: until(frees, self.now),
+            gauge: holder.limit(kind).map(|limit| gauge(limit, committed)),
+            pool: stock(WindowKind::Pool).filter(|_| period == BudgetPeriod::Weekly),
+            top_up: stock(WindowKind::TopUp).filter(|it| it.limit > 0),
+            resets_at: available_at,
+            retry_after: until(available_at, self.now),
         }
     }
 
-    /// Returns the time to retry where only open calls are in the way.
-    fn soon(&self) -> Timestamp {
+    /// Returns the time to retry where only open calls block.
+    fn after_open_calls(&self) -> Timestamp {
         self.now + OPEN_CALL_RETRY
     }
 
-    fn plain_shorts<'a>(
+    fn blocking_rate_windows<'a>(
         &'a self,
         holder: &'a CreditHolder,
-        least: Micros,
-        wanted: Micros,
+        min_cost: Micros,
+        full_cost: Micros,
     ) -> impl Iterator<Item = BlockingWindow> + 'a {
-        let plain = WindowKind::ALL.into_iter().filter(|it| !it.is_drawn());
-        plain.filter_map(move |kind| {
-            let (left, window) = (self.left_of(holder, kind)?, self.window(holder, kind)?);
-            let frees = if left.plus(window.reserved) >= wanted {
-                self.soon()
+        let rates = WindowKind::ALL.into_iter().filter(|it| !it.is_balance());
+        rates.filter_map(move |kind| {
+            let (remaining, window) =
+                (self.remaining_in(holder, kind)?, self.window(holder, kind)?);
+            let available_at = if remaining.plus(window.reserved) >= full_cost {
+                self.after_open_calls()
             } else {
-                window.available_at(wanted.minus(left), self.weeks, self.now)
+                window.available_at(full_cost.minus(remaining), self.weeks, self.now)
             };
-            (left < least).then_some(BlockingWindow { kind, frees })
+            (remaining < min_cost).then_some(BlockingWindow { kind, available_at })
         })
     }
 
-    fn drawn_short(
+    fn blocking_balance(
         &self,
         holder: &CreditHolder,
-        least: Micros,
-        wanted: Micros,
+        min_cost: Micros,
+        full_cost: Micros,
     ) -> Option<BlockingWindow> {
         holder.limit(WindowKind::ALLOWANCE)?;
-        let short = self.drawn(holder) < least;
-        let open = self.draws(holder).filter_map(|(key, _)| Some(self.windows.get(&key)?.reserved));
-        let with_open = open.fold(self.drawn(holder), Micros::plus);
-        let frees = if with_open >= wanted { self.soon() } else { self.weeks.end(self.now) };
-        short.then_some(BlockingWindow { kind: WindowKind::ALLOWANCE, frees })
+        let remaining = self.remaining_balance(holder);
+        let reserved =
+            self.balances(holder).filter_map(|(key, _)| Some(self.windows.get(&key)?.reserved));
+        let available_at = if reserved.fold(remaining, Micros::plus) >= full_cost {
+            self.after_open_calls()
+        } else {
+            self.weeks.end(self.now)
+        };
+        let kind = WindowKind::ALLOWANCE;
+        (remaining < min_cost).then_some(BlockingWindow { kind, available_at })
     }
 }
 
@@ -225,25 +232,25 @@ pub(crate) fn gauge(limit: Micros, used: Micros) -> Gauge {
     Gauge { limit: limit.rounded_down(), used: used.rounded_up() }
 }
 
-/// Returns the gauge of a stock, counted in fractions of a credit, too: it
-/// never shows more used than there was.
+/// Returns the gauge of a stock in whole credits. It never shows more used than
+/// there was.
 pub(crate) fn stock_gauge(total: Micros, used: Micros) -> Gauge {
     let limit = total.rounded_down().max(0);
     Gauge { limit, used: used.rounded_up().min(limit) }
 }
 
-/// Returns the amounts that were spent by window.
-fn allocate_spending(parts: &[ReservationLine], spent: Micros) -> Vec<(WindowKey, Micros)> {
-    let plain = parts.iter().filter(|it| !it.window.kind.is_drawn());
-    let mut spread: Vec<_> = plain.map(|it| (it.window, spent)).collect();
+/// Returns the amount spent by window.
+fn allocate_spending(lines: &[ReservationLine], spent: Micros) -> Vec<(WindowKey, Micros)> {
+    let rates = lines.iter().filter(|it| !it.window.kind.is_balance());
+    let mut by_window: Vec<_> = rates.map(|it| (it.window, spent)).collect();
     let mut rest = spent;
-    let mut drawn = parts.iter().filter(|it| it.window.kind.is_drawn()).peekable();
-    while let Some(part) = drawn.next() {
-        let some = if drawn.peek().is_some() { rest.min(part.amount) } else { rest };
-        spread.push((part.window, some));
-        rest = rest.minus(some);
+    let mut balances = lines.iter().filter(|it| it.window.kind.is_balance()).peekable();
+    while let Some(line) = balances.next() {
+        let share = if balances.peek().is_some() { rest.min(line.amount) } else { rest };
+        by_window.push((line.window, share));
+        rest = rest.minus(share);
     }
-    spread
+    by_window
 }
 
 #[cfg(test)]

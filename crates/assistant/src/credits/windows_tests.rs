@@ -44,7 +44,7 @@ fn window(credit_windows: &mut CreditWindows, kind: WindowKind) -> &mut Window {
 }
 
 fn credits(grant: &CallGrant) -> Vec<(WindowKind, i64)> {
-    grant.parts.iter().map(|it| (it.window.kind, it.amount.rounded_up())).collect()
+    grant.lines.iter().map(|it| (it.window.kind, it.amount.rounded_up())).collect()
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
         .spend(Micros::credits(8), now());
 
     let grant = credit_windows.admit(&ask(holder, 20_000)).unwrap();
-    credit_windows.settle(&grant.parts, Micros::credits(6), &grant.parts);
+    credit_windows.settle(&grant.lines, Micros::credits(6), &grant.lines);
 
     assert_eq!(
         credits(&grant),
@@ -331,7 +331,7 @@ fn hidden_tokens_are_charged_where_the_last_ones_came_from() {
         .spend(Micros::credits(8), now());
 
     let grant = credit_windows.admit(&ask(holder, 3_000)).unwrap();
-    credit_windows.settle(&grant.parts, Micros::credits(9), &grant.parts);
+    credit_windows.settle(&grant.lines, Micros::credits(9), &grant.lines);
 
     let mut used = |kind| window(&mut credit_windows, kind).used.rounded_up();
     assert_eq!(
@@ -356,7 +356,7 @@ fn what_was_reaped_is_charged_and_not_released_again() {
     let grant = credit_windows.admit(&ask(holder, 3_000)).unwrap();
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly)).reserved = Micros(0);
 
-    credit_windows.settle(&grant.parts, Micros::credits(2), &[]);
+    credit_windows.settle(&grant.lines, Micros::credits(2), &[]);
 
     let it = window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly));
     assert_eq!((it.used, it.reserved), (Micros::credits(2), Micros(0)));
@@ -428,10 +428,10 @@ proptest! {
                 Step::End { which, input, output, reasoning } if !open.is_empty() => {
                     let (grant, fee) = open.swap_remove(which.index(open.len()));
                     let tokens = Usage { input, output, reasoning, ..Usage::default() };
-                    let spent = Charge::charge_for(&rates, &tokens, fee).spent(&grant.parts);
+                    let spent = Charge::charge_for(&rates, &tokens, fee).spent(&grant.lines);
                     prop_assert!(spent <= rates.price(&tokens).plus(fee));
                     hidden = hidden.plus(rates.price_of_hidden(&tokens));
-                    credit_windows.settle(&grant.parts, spent, &grant.parts);
+                    credit_windows.settle(&grant.lines, spent, &grant.lines);
                 }
                 Step::End { .. } => {}
                 Step::Wait { minutes } => {

@@ -326,13 +326,13 @@ async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
     let ada = member(&db, limited(100, 0)).await;
     let hold = admitted(&credit_store, ask(ada, 2)).await;
     let (id, usage) = (hold.reservation(), usage(ada.member));
-    let parts = credit_store.load_windows(ada).await.unwrap().windows.into_keys();
-    let parts =
-        parts.map(|window| pia_assistant::ReservationLine { window, amount: credits(2) }).collect();
+    let lines = credit_store.load_windows(ada).await.unwrap().windows.into_keys();
+    let lines =
+        lines.map(|window| pia_assistant::ReservationLine { window, amount: credits(2) }).collect();
     std::mem::forget(hold);
 
     let settlement =
-        pia_assistant::Settlement { reservation: id, parts, spent: credits(1), usage: Some(usage) };
+        pia_assistant::Settlement { reservation: id, lines, spent: credits(1), usage: Some(usage) };
     for _ in 0..2 {
         pia_assistant::SettlementSink::settle(&credit_store, settlement.clone());
         settled(&credit_store).await;
