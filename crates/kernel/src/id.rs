@@ -64,6 +64,14 @@ id!(
     ClientPolicyId
 );
 id!(
+    /// Persona that administrators publish to groups.
+    PersonaId
+);
+id!(
+    /// Plugin that administrators publish to groups.
+    PluginId
+);
+id!(
     /// A letter in the outbox.
     MailId
 );

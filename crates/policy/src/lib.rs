@@ -1,5 +1,5 @@
 //! Permissions: the licence, its features and issuers; groups and the settings
-//! of their members; client policies.
+//! of their members; client policies; managed personas.
 
 mod client_policies;
 mod edition;
@@ -7,11 +7,13 @@ mod envelope;
 mod feature;
 mod groups;
 mod licence;
+mod personas;
 mod reading;
 mod service;
 mod signing_key;
 mod terms;
 mod verifying_key;
+mod violation;
 
 #[cfg(any(test, feature = "mock"))]
 pub use client_policies::MockClientPolicyStore;
@@ -31,8 +33,15 @@ pub use groups::{
 #[cfg(any(test, feature = "mock"))]
 pub use groups::{MockGroupStore, MockGroupWatch};
 pub use licence::{Licence, LicenceError, LicenceState, Licensed};
+#[cfg(any(test, feature = "mock"))]
+pub use personas::MockPersonaStore;
+pub use personas::{
+    ManagedPersonas, PersonaAssigned, PersonaBound, PersonaContent, PersonaDraft, PersonaEntry,
+    PersonaError, PersonaReplaced, PersonaStore, PersonaUpdate, PublishedPersona,
+};
 pub use reading::LicenceReading;
 pub use service::{InstallError, LicenceService, SetupState};
 pub use signing_key::{LicenceKeyError, SigningKey};
 pub use terms::Terms;
 pub use verifying_key::VerifyingKey;
+pub use violation::Violation;

@@ -11,34 +11,15 @@ use pia_policy::{
     AssignedPolicy, ClientPolicy, ClientPolicyDraft, ClientPolicyEntry, ClientPolicyStore,
     PolicyAssigned, PolicyDeleted, PolicyDocument, PolicyStored,
 };
-use pia_storage::schema::{catalogue, client_policies, user_groups};
+use pia_storage::schema::{client_policies, user_groups};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::catalogue::{bump_catalogue, lock_catalogue};
 
 /// Client policies in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlClientPolicies {
     db: Database,
-}
-
-/// Locks the catalogue's row until the commit, so that assignments and
-/// deletions follow one another.
-macro_rules! lock_catalogue {
-    ($conn:expr) => {
-        diesel::update(catalogue::table)
-            .set(catalogue::version.eq(catalogue::version))
-            .execute($conn)
-            .await?
-    };
-}
-
-/// Gives the catalogue its next version.
-macro_rules! bump_catalogue {
-    ($conn:expr) => {
-        diesel::update(catalogue::table)
-            .set(catalogue::version.eq(catalogue::version + 1))
-            .execute($conn)
-            .await?
-    };
 }
 
 #[derive(Queryable, Selectable, Insertable)]

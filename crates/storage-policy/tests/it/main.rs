@@ -1,4 +1,4 @@
-//! Contract tests of the storage of groups and client policies, on every
+//! Contract tests of the storage of groups, client policies and personas, on every
 //! backend.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
@@ -6,4 +6,5 @@
 mod client_policies;
 mod groups;
 mod people;
+mod personas;
 mod settings;

@@ -1,0 +1,235 @@
+//! Managed personas: personas that administrators publish to groups.
+
+mod draft;
+mod ports;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use pia_kernel::{
+    AuditEntry, Clock, GroupId, PersonaId, PluginId, SideEffects, Timestamp, Unavailable, UserId,
+};
+
+pub use draft::{PersonaContent, PersonaDraft};
+#[cfg(any(test, feature = "mock"))]
+pub use ports::MockPersonaStore;
+pub use ports::{PersonaAssigned, PersonaBound, PersonaReplaced, PersonaStore, PersonaUpdate};
+
+use crate::groups::Quota;
+use crate::violation::Violation;
+
+/// Maximum number of groups or plugins in one request.
+const MAX_BINDINGS: usize = 10_000;
+
+/// A managed persona.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedPersona {
+    /// Id of the persona.
+    pub id: PersonaId,
+    /// Contents of the persona.
+    pub content: PersonaContent,
+    /// False if members do not get it for now.
+    pub is_active: bool,
+    /// Time of its creation.
+    pub created_at: Timestamp,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+}
+
+/// A managed persona in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersonaEntry {
+    /// The persona.
+    pub persona: PublishedPersona,
+    /// Number of groups that it is assigned to.
+    pub group_count: u64,
+    /// Number of plugins that are bound to it.
+    pub plugin_count: u64,
+}
+
+/// Errors that prevent a managed persona from being read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum PersonaError {
+    /// Contents are invalid.
+    #[error("Some fields of the persona are invalid.")]
+    Invalid(Vec<Violation>),
+    /// No such persona.
+    #[error("There is no such persona.")]
+    Unknown,
+    /// Persona was changed since the administrator saw it.
+    #[error("The persona was changed in the meantime. Load it again.")]
+    Stale,
+    /// One of the groups does not exist.
+    #[error("There is no group with the id {0}.")]
+    UnknownGroup(GroupId),
+    /// One of the plugins does not exist.
+    #[error("There is no plugin with the id {0}.")]
+    UnknownPlugin(PluginId),
+    /// A group has its maximum number of personas.
+    #[error("The group {group} has its maximum of {limit} personas.")]
+    QuotaExceeded {
+        /// Name of the group.
+        group: String,
+        /// Maximum number.
+        limit: i64,
+    },
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Creates, changes, deletes and assigns managed personas.
+#[derive(Clone)]
+pub struct ManagedPersonas {
+    store: Arc<dyn PersonaStore>,
+    clock: Arc<dyn Clock>,
+}
+
+impl ManagedPersonas {
+    /// Creates the use case over a store.
+    pub fn new(store: Arc<dyn PersonaStore>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock }
+    }
+
+    /// Returns all personas, by name.
+    pub async fn list(&self) -> Result<Vec<PersonaEntry>, PersonaError> {
+        Ok(self.store.all().await?)
+    }
+
+    /// Returns a persona.
+    pub async fn find(&self, persona: PersonaId) -> Result<PublishedPersona, PersonaError> {
+        self.store.find(persona).await?.ok_or(PersonaError::Unknown)
+    }
+
+    /// Returns the groups that a persona is assigned to.
+    pub async fn groups_of(&self, persona: PersonaId) -> Result<Vec<GroupId>, PersonaError> {
+        self.store.groups_of(persona).await?.ok_or(PersonaError::Unknown)
+    }
+
+    /// Returns the plugins that are bound to a persona.
+    pub async fn plugins_of(&self, persona: PersonaId) -> Result<Vec<PluginId>, PersonaError> {
+        self.store.plugins_of(persona).await?.ok_or(PersonaError::Unknown)
+    }
+
+    /// Creates a persona without groups, active unless said otherwise, and
+    /// returns it.
+    pub async fn create(
+        &self,
+        by: UserId,
+        draft: PersonaDraft,
+        is_active: Option<bool>,
+    ) -> Result<PublishedPersona, PersonaError> {
+        let content = draft.checked().map_err(PersonaError::Invalid)?;
+        let (id, at) = (PersonaId::generate(), self.clock.now());
+        let is_active = is_active.unwrap_or(true);
+        let persona = PublishedPersona { id, content, is_active, created_at: at, updated_at: at };
+        let effects = self.effects(by, id, "ManagedPersona.Created");
+        self.store.create(persona.clone(), effects).await?;
+        Ok(persona)
+    }
+
+    /// Replaces the contents of a persona: an omitted field is cleared, but
+    /// for its state. `expected` is the time of the last change that the
+    /// administrator saw, where they said so.
+    pub async fn replace(
+        &self,
+        by: UserId,
+        persona: PersonaId,
+        draft: PersonaDraft,
+        is_active: Option<bool>,
+        expected: Option<Timestamp>,
+    ) -> Result<(), PersonaError> {
+        let content = draft.checked().map_err(PersonaError::Invalid)?;
+        let update = PersonaUpdate { content, is_active, at: self.clock.now(), expected };
+        let effects = self.effects(by, persona, "ManagedPersona.Updated");
+        match self.store.replace(persona, update, effects).await? {
+            PersonaReplaced::Done => Ok(()),
+            PersonaReplaced::Unknown => Err(PersonaError::Unknown),
+            PersonaReplaced::Stale => Err(PersonaError::Stale),
+        }
+    }
+
+    /// Deletes a persona. Members' clients remove it with their next pull.
+    pub async fn delete(&self, by: UserId, persona: PersonaId) -> Result<(), PersonaError> {
+        let effects = self.effects(by, persona, "ManagedPersona.Deleted");
+        let deleted = self.store.delete(persona, self.clock.now(), effects).await?;
+        if deleted { Ok(()) } else { Err(PersonaError::Unknown) }
+    }
+
+    /// Assigns a persona to exactly these groups.
+    pub async fn assign(
+        &self,
+        by: UserId,
+        persona: PersonaId,
+        groups: Vec<GroupId>,
+    ) -> Result<(), PersonaError> {
+        let groups: Vec<_> =
+            BTreeSet::from_iter(checked_bindings("groupIds", groups)?).into_iter().collect();
+        let quota = Quota::ManagedPersonas.default_limit().unwrap_or(i64::MAX);
+        let effects = self.effects(by, persona, "ManagedPersona.GroupsUpdated");
+        match self.store.assign(persona, &groups, quota, effects).await? {
+            PersonaAssigned::Done => Ok(()),
+            PersonaAssigned::Unknown => Err(PersonaError::Unknown),
+            PersonaAssigned::UnknownGroup(group) => Err(PersonaError::UnknownGroup(group)),
+            PersonaAssigned::QuotaExceeded { group, limit } => {
+                Err(PersonaError::QuotaExceeded { group, limit })
+            }
+        }
+    }
+
+    /// Binds exactly these plugins to a persona.
+    pub async fn bind(
+        &self,
+        by: UserId,
+        persona: PersonaId,
+        plugins: Vec<PluginId>,
+    ) -> Result<(), PersonaError> {
+        let plugins: Vec<_> =
+            BTreeSet::from_iter(checked_bindings("pluginIds", plugins)?).into_iter().collect();
+        let effects = self.effects(by, persona, "ManagedPersona.PluginsUpdated");
+        match self.store.bind(persona, &plugins, effects).await? {
+            PersonaBound::Done => Ok(()),
+            PersonaBound::Unknown => Err(PersonaError::Unknown),
+            PersonaBound::UnknownPlugin(plugin) => Err(PersonaError::UnknownPlugin(plugin)),
+        }
+    }
+
+    fn effects(&self, by: UserId, persona: PersonaId, action: &'static str) -> SideEffects {
+        let object = Some(format!("managed-persona:{persona}"));
+        let at = self.clock.now();
+        let entry = AuditEntry { at, actor: Some(by), subject: None, object, action };
+        SideEffects { audit: vec![entry], mail: Vec::new() }
+    }
+}
+
+fn checked_bindings<T>(field: &'static str, ids: Vec<T>) -> Result<Vec<T>, PersonaError> {
+    if ids.len() <= MAX_BINDINGS {
+        return Ok(ids);
+    }
+    let message = format!("{field} must have at most {MAX_BINDINGS} entries.");
+    Err(PersonaError::Invalid(vec![Violation { field, code: "too_many", message }]))
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_testkit::ManualClock;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_repeated_id_is_assigned_once() {
+        let group = GroupId::generate();
+        let mut store = MockPersonaStore::new();
+        store
+            .expect_assign()
+            .withf(move |_, groups, quota, effects| {
+                groups == [group] && *quota == 50 && effects.audit.len() == 1
+            })
+            .returning(|_, _, _, _| Ok(PersonaAssigned::Done));
+        let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
+        let personas = ManagedPersonas::new(Arc::new(store), clock);
+
+        let by = UserId::generate();
+        personas.assign(by, PersonaId::generate(), vec![group, group]).await.unwrap();
+    }
+}

@@ -1,0 +1,123 @@
+//! Store of managed personas.
+
+use async_trait::async_trait;
+use pia_kernel::{GroupId, PersonaId, PluginId, SideEffects, Timestamp, Unavailable};
+
+use super::{PersonaContent, PersonaEntry, PublishedPersona};
+
+/// New contents of a persona.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersonaUpdate {
+    /// Contents that replace the stored ones.
+    pub content: PersonaContent,
+    /// New state; none keeps the stored one.
+    pub is_active: Option<bool>,
+    /// Time of the change.
+    pub at: Timestamp,
+    /// Time of the last change that the administrator saw; none accepts any.
+    pub expected: Option<Timestamp>,
+}
+
+/// Outcome of replacing a persona's contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PersonaReplaced {
+    /// Contents were replaced.
+    Done,
+    /// No such persona.
+    Unknown,
+    /// Persona was changed since the administrator saw it.
+    Stale,
+}
+
+/// Outcome of assigning a persona to groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PersonaAssigned {
+    /// Exactly these groups have it.
+    Done,
+    /// No such persona.
+    Unknown,
+    /// One of the groups does not exist.
+    UnknownGroup(GroupId),
+    /// One of the groups has its maximum number of personas.
+    QuotaExceeded {
+        /// Name of the group.
+        group: String,
+        /// Maximum number.
+        limit: i64,
+    },
+}
+
+/// Outcome of binding plugins to a persona.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PersonaBound {
+    /// Exactly these plugins are bound.
+    Done,
+    /// No such persona.
+    Unknown,
+    /// One of the plugins does not exist.
+    UnknownPlugin(PluginId),
+}
+
+/// Store of managed personas.
+///
+/// Every accepted write gives the catalogue its next version. However many
+/// write at once, no group has more personas than its quota, and of two
+/// updates that expect the same version one is stored. Times of changes grow.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait PersonaStore: Send + Sync {
+    /// Loads all personas, by name.
+    async fn all(&self) -> Result<Vec<PersonaEntry>, Unavailable>;
+
+    /// Loads a persona.
+    async fn find(&self, persona: PersonaId) -> Result<Option<PublishedPersona>, Unavailable>;
+
+    /// Loads the groups of a persona, by id; none if there is no such persona.
+    async fn groups_of(&self, persona: PersonaId) -> Result<Option<Vec<GroupId>>, Unavailable>;
+
+    /// Loads the plugins of a persona, by id; none if there is no such
+    /// persona.
+    async fn plugins_of(&self, persona: PersonaId) -> Result<Option<Vec<PluginId>>, Unavailable>;
+
+    /// Stores a new persona, without groups.
+    async fn create(
+        &self,
+        persona: PublishedPersona,
+        effects: SideEffects,
+    ) -> Result<(), Unavailable>;
+
+    /// Replaces the contents of a persona.
+    async fn replace(
+        &self,
+        persona: PersonaId,
+        update: PersonaUpdate,
+        effects: SideEffects,
+    ) -> Result<PersonaReplaced, Unavailable>;
+
+    /// Deletes a persona, whose groups hear of it with their next pull.
+    /// Returns false if there is none.
+    async fn delete(
+        &self,
+        persona: PersonaId,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+
+    /// Assigns a persona to exactly these groups. `default_quota` applies to
+    /// groups without a setting of their own.
+    async fn assign(
+        &self,
+        persona: PersonaId,
+        groups: &[GroupId],
+        default_quota: i64,
+        effects: SideEffects,
+    ) -> Result<PersonaAssigned, Unavailable>;
+
+    /// Binds exactly these plugins to a persona.
+    async fn bind(
+        &self,
+        persona: PersonaId,
+        plugins: &[PluginId],
+        effects: SideEffects,
+    ) -> Result<PersonaBound, Unavailable>;
+}

@@ -1,0 +1,272 @@
+//! Managed personas in SQL.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{GroupId, PersonaId, PluginId, SideEffects, Timestamp, Unavailable};
+use pia_policy::{
+    PersonaAssigned, PersonaBound, PersonaEntry, PersonaReplaced, PersonaStore, PersonaUpdate,
+    PublishedPersona,
+};
+use pia_storage::schema::{
+    group_personas, group_settings, managed_personas, persona_plugins, plugins, user_groups,
+};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::catalogue::{bump_catalogue, lock_catalogue};
+use crate::persona_row::{ContentRow, PersonaRow};
+
+/// Managed personas in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlManagedPersonas {
+    db: Database,
+}
+
+/// Query of a persona that is not deleted.
+macro_rules! live {
+    ($persona:expr) => {
+        managed_personas::table
+            .find(DbUid($persona.0))
+            .filter(managed_personas::deleted_at.is_null())
+    };
+}
+
+/// Query of the quotas of groups: id, name, own quota.
+macro_rules! quotas {
+    ($groups:expr) => {
+        user_groups::table
+            .left_join(group_settings::table.on(group_settings::group_id.eq(user_groups::id)))
+            .filter(user_groups::id.eq_any($groups))
+            .select((
+                user_groups::id,
+                user_groups::name,
+                group_settings::managed_personas.nullable(),
+            ))
+    };
+}
+
+/// Query of the number of other personas that groups have.
+macro_rules! other_personas {
+    ($groups:expr, $persona:expr) => {
+        group_personas::table
+            .inner_join(
+                managed_personas::table.on(managed_personas::id.eq(group_personas::persona_id)),
+            )
+            .filter(managed_personas::deleted_at.is_null())
+            .filter(group_personas::group_id.eq_any($groups))
+            .filter(group_personas::persona_id.ne(DbUid($persona.0)))
+            .group_by(group_personas::group_id)
+            .select((group_personas::group_id, count_star()))
+    };
+}
+
+impl SqlManagedPersonas {
+    /// Creates a store in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+}
+
+#[async_trait]
+impl PersonaStore for SqlManagedPersonas {
+    async fn all(&self) -> Result<Vec<PersonaEntry>, Unavailable> {
+        let personas = managed_personas::table
+            .filter(managed_personas::deleted_at.is_null())
+            .order((managed_personas::name, managed_personas::id));
+        let groups = group_personas::table
+            .group_by(group_personas::persona_id)
+            .select((group_personas::persona_id, count_star()));
+        let plugins = persona_plugins::table
+            .group_by(persona_plugins::persona_id)
+            .select((persona_plugins::persona_id, count_star()));
+        type Counts = Vec<(DbUid, i64)>;
+        let (rows, groups, plugins): (Vec<PersonaRow>, Counts, Counts) =
+            on_conn!(self.db.reader(), |conn| {
+                let rows = personas.select(PersonaRow::as_select()).load(conn).await?;
+                (rows, groups.load(conn).await?, plugins.load(conn).await?)
+            })?;
+        let counts =
+            |it: Counts| it.into_iter().map(|(id, n)| (id.0, n)).collect::<HashMap<_, _>>();
+        let (groups, plugins) = (counts(groups), counts(plugins));
+        let entry = |persona: PublishedPersona| {
+            let count =
+                |of: &HashMap<_, i64>| of.get(&persona.id.0).map_or(0, |it| it.unsigned_abs());
+            let (group_count, plugin_count) = (count(&groups), count(&plugins));
+            PersonaEntry { persona, group_count, plugin_count }
+        };
+        Ok(rows.into_iter().map(|it| entry(it.into())).collect())
+    }
+
+    async fn find(&self, persona: PersonaId) -> Result<Option<PublishedPersona>, Unavailable> {
+        let row: Option<PersonaRow> = on_conn!(self.db.reader(), |conn| {
+            live!(persona).select(PersonaRow::as_select()).first(conn).await.optional()?
+        })?;
+        Ok(row.map(Into::into))
+    }
+
+    async fn groups_of(&self, persona: PersonaId) -> Result<Option<Vec<GroupId>>, Unavailable> {
+        if self.find(persona).await?.is_none() {
+            return Ok(None);
+        }
+        let groups = group_personas::table
+            .filter(group_personas::persona_id.eq(DbUid(persona.0)))
+            .order(group_personas::group_id)
+            .select(group_personas::group_id);
+        let rows: Vec<DbUid> = on_conn!(self.db.reader(), |conn| groups.load(conn).await?)?;
+        Ok(Some(rows.into_iter().map(|it| GroupId(it.0)).collect()))
+    }
+
+    async fn plugins_of(&self, persona: PersonaId) -> Result<Option<Vec<PluginId>>, Unavailable> {
+        if self.find(persona).await?.is_none() {
+            return Ok(None);
+        }
+        let bound = persona_plugins::table
+            .filter(persona_plugins::persona_id.eq(DbUid(persona.0)))
+            .order(persona_plugins::plugin_id)
+            .select(persona_plugins::plugin_id);
+        let rows: Vec<DbUid> = on_conn!(self.db.reader(), |conn| bound.load(conn).await?)?;
+        Ok(Some(rows.into_iter().map(|it| PluginId(it.0)).collect()))
+    }
+
+    async fn create(
+        &self,
+        persona: PublishedPersona,
+        effects: SideEffects,
+    ) -> Result<(), Unavailable> {
+        let row = PersonaRow::try_from(persona)?;
+        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
+            lock_catalogue!(conn);
+            diesel::insert_into(managed_personas::table).values(&row).execute(conn).await?;
+            bump_catalogue!(conn);
+            conn.write_effects(&self.db, &effects).await
+        })?)
+    }
+
+    async fn replace(
+        &self,
+        persona: PersonaId,
+        update: PersonaUpdate,
+        effects: SideEffects,
+    ) -> Result<PersonaReplaced, Unavailable> {
+        let PersonaUpdate { content, is_active, at, expected } = update;
+        let content = ContentRow::try_from(content)?;
+        let before = live!(persona).select(managed_personas::updated_at);
+        Ok(in_tx!(self.db, async |conn| -> Result<PersonaReplaced, DbError> {
+            lock_catalogue!(conn);
+            let Some(before) = before.first::<DbInstant>(conn).await.optional()? else {
+                return Ok(PersonaReplaced::Unknown);
+            };
+            if expected.is_some_and(|it| it != before.0) {
+                return Ok(PersonaReplaced::Stale);
+            }
+            let updated_at = DbInstant(at.max(before.0 + Duration::from_micros(1)));
+            let state = is_active.map(|it| managed_personas::is_active.eq(it));
+            let new = (&content, managed_personas::updated_at.eq(updated_at), state);
+            diesel::update(live!(persona)).set(new).execute(conn).await?;
+            bump_catalogue!(conn);
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(PersonaReplaced::Done)
+        })?)
+    }
+
+    async fn delete(
+        &self,
+        persona: PersonaId,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable> {
+        let deleted = managed_personas::deleted_at.eq(DbInstant(at));
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            lock_catalogue!(conn);
+            if diesel::update(live!(persona)).set(deleted).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            bump_catalogue!(conn);
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        })?)
+    }
+
+    async fn assign(
+        &self,
+        persona: PersonaId,
+        groups: &[GroupId],
+        default_quota: i64,
+        effects: SideEffects,
+    ) -> Result<PersonaAssigned, Unavailable> {
+        let ids: Vec<DbUid> = groups.iter().map(|it| DbUid(it.0)).collect();
+        let own = group_personas::table.filter(group_personas::persona_id.eq(DbUid(persona.0)));
+        Ok(in_tx!(self.db, async |conn| -> Result<PersonaAssigned, DbError> {
+            lock_catalogue!(conn);
+            let row = live!(persona).select(managed_personas::id);
+            if row.first::<DbUid>(conn).await.optional()?.is_none() {
+                return Ok(PersonaAssigned::Unknown);
+            }
+            let known: Vec<(DbUid, String, Option<i64>)> = quotas!(&ids).load(conn).await?;
+            let unknown = ids.iter().find(|id| known.iter().all(|it| it.0 != **id));
+            if let Some(unknown) = unknown {
+                return Ok(PersonaAssigned::UnknownGroup(GroupId(unknown.0)));
+            }
+            let before: Vec<DbUid> = own.select(group_personas::group_id).load(conn).await?;
+            let counts: Vec<(DbUid, i64)> = other_personas!(&ids, persona).load(conn).await?;
+            for (id, group, quota) in known.into_iter().filter(|it| !before.contains(&it.0)) {
+                let limit = quota.unwrap_or(default_quota);
+                let count = counts.iter().find(|it| it.0 == id).map_or(0, |it| it.1);
+                if count >= limit {
+                    return Ok(PersonaAssigned::QuotaExceeded { group, limit });
+                }
+            }
+            diesel::delete(own.filter(group_personas::group_id.ne_all(&ids))).execute(conn).await?;
+            for id in ids.iter().filter(|it| !before.contains(it)) {
+                let new = (
+                    group_personas::group_id.eq(id),
+                    group_personas::persona_id.eq(DbUid(persona.0)),
+                );
+                diesel::insert_into(group_personas::table).values(new).execute(conn).await?;
+            }
+            bump_catalogue!(conn);
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(PersonaAssigned::Done)
+        })?)
+    }
+
+    async fn bind(
+        &self,
+        persona: PersonaId,
+        plugins: &[PluginId],
+        effects: SideEffects,
+    ) -> Result<PersonaBound, Unavailable> {
+        let ids: Vec<DbUid> = plugins.iter().map(|it| DbUid(it.0)).collect();
+        let own = persona_plugins::table.filter(persona_plugins::persona_id.eq(DbUid(persona.0)));
+        Ok(in_tx!(self.db, async |conn| -> Result<PersonaBound, DbError> {
+            lock_catalogue!(conn);
+            let row = live!(persona).select(managed_personas::id);
+            if row.first::<DbUid>(conn).await.optional()?.is_none() {
+                return Ok(PersonaBound::Unknown);
+            }
+            let known = plugins::table
+                .filter(plugins::id.eq_any(&ids))
+                .filter(plugins::deleted_at.is_null())
+                .select(plugins::id);
+            let known: Vec<DbUid> = known.load(conn).await?;
+            if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
+                return Ok(PersonaBound::UnknownPlugin(PluginId(unknown.0)));
+            }
+            diesel::delete(own).execute(conn).await?;
+            for id in &ids {
+                let new = (
+                    persona_plugins::persona_id.eq(DbUid(persona.0)),
+                    persona_plugins::plugin_id.eq(id),
+                );
+                diesel::insert_into(persona_plugins::table).values(new).execute(conn).await?;
+            }
+            bump_catalogue!(conn);
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(PersonaBound::Done)
+        })?)
+    }
+}

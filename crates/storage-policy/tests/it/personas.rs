@@ -1,0 +1,181 @@
+//! Contract tests of managed personas.
+
+use futures_util::future::join_all;
+use pia_kernel::{GroupId, PersonaId, PluginId, Timestamp};
+use pia_policy::{
+    GroupSettings, GroupStore, PersonaAssigned, PersonaBound, PersonaDraft, PersonaReplaced,
+    PersonaStore, PersonaUpdate, PublishedPersona, Quota, SettingChange,
+};
+use pia_storage::Database;
+use pia_storage_policy::{SqlGroups, SqlManagedPersonas};
+use uuid::Uuid;
+
+use crate::people::{DEFAULT, catalogue_version, group, noted, noting};
+
+pia_testkit::contract! {
+    a_persona_is_stored_listed_replaced_and_deleted,
+    an_update_that_expects_another_version_is_refused,
+    groups_are_replaced_as_a_whole,
+    plugins_are_replaced_as_a_whole,
+    of_many_assignments_at_once_no_group_exceeds_its_quota,
+    of_many_updates_that_expect_one_version_one_is_stored,
+    every_accepted_write_gives_the_catalogue_another_version,
+}
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+const MEMORY: PluginId = PluginId(Uuid::from_u128(0x1000_0000_0000_0000_0000_0000_0000_0001));
+const TODO: PluginId = PluginId(Uuid::from_u128(0x1000_0000_0000_0000_0000_0000_0000_0002));
+
+fn persona(name: &str) -> PublishedPersona {
+    let draft = PersonaDraft {
+        name: Some(name.to_owned()),
+        system_prompt: Some("Be exact.".to_owned()),
+        expertise: Some(vec!["law".to_owned()]),
+        reasoning_effort: Some(3),
+        ..PersonaDraft::default()
+    };
+    PublishedPersona {
+        id: PersonaId::generate(),
+        content: draft.checked().unwrap(),
+        is_active: true,
+        created_at: NOW,
+        updated_at: NOW,
+    }
+}
+
+async fn created(personas: &SqlManagedPersonas, name: &str) -> PersonaId {
+    let persona = persona(name);
+    let id = persona.id;
+    personas.create(persona, noting("create")).await.unwrap();
+    id
+}
+
+fn update(name: &str, is_active: Option<bool>, expected: Option<Timestamp>) -> PersonaUpdate {
+    PersonaUpdate { content: persona(name).content, is_active, at: NOW, expected }
+}
+
+async fn a_persona_is_stored_listed_replaced_and_deleted(db: Database) {
+    let personas = SqlManagedPersonas::new(db.clone());
+    let ada = persona("Ada");
+    personas.create(ada.clone(), noting("create")).await.unwrap();
+    let bob = created(&personas, "Bob").await;
+
+    assert_eq!(personas.find(ada.id).await.unwrap(), Some(ada.clone()));
+    let listed = personas.all().await.unwrap();
+    let listed: Vec<_> = listed.iter().map(|it| (it.persona.id, it.group_count)).collect();
+    assert_eq!(listed, [(ada.id, 0), (bob, 0)]);
+
+    let replaced = personas.replace(ada.id, update("Eve", Some(false), None), noting("replace"));
+    assert_eq!(replaced.await.unwrap(), PersonaReplaced::Done);
+    let kept = personas.replace(ada.id, update("Eve", None, None), noting("replace"));
+    assert_eq!(kept.await.unwrap(), PersonaReplaced::Done);
+    let found = personas.find(ada.id).await.unwrap().unwrap();
+    assert_eq!((found.content.name.as_str(), found.is_active), ("Eve", false));
+    assert!(found.updated_at > NOW);
+
+    assert!(personas.delete(ada.id, NOW, noting("delete")).await.unwrap());
+    assert!(!personas.delete(ada.id, NOW, noting("delete")).await.unwrap());
+    let gone = personas.replace(ada.id, update("Eve", None, None), noting("replace"));
+    assert_eq!(gone.await.unwrap(), PersonaReplaced::Unknown);
+    assert_eq!(personas.find(ada.id).await.unwrap(), None);
+    assert_eq!(personas.groups_of(ada.id).await.unwrap(), None);
+    assert_eq!((noted(&db, "replace").await, noted(&db, "delete").await), (2, 1));
+}
+
+async fn an_update_that_expects_another_version_is_refused(db: Database) {
+    let personas = SqlManagedPersonas::new(db.clone());
+    let ada = created(&personas, "Ada").await;
+
+    let first = personas.replace(ada, update("Eve", None, Some(NOW)), noting("replace"));
+    assert_eq!(first.await.unwrap(), PersonaReplaced::Done);
+    let second = personas.replace(ada, update("Bob", None, Some(NOW)), noting("replace"));
+    assert_eq!(second.await.unwrap(), PersonaReplaced::Stale);
+
+    assert_eq!(personas.find(ada).await.unwrap().unwrap().content.name, "Eve");
+    assert_eq!(noted(&db, "replace").await, 1);
+}
+
+async fn groups_are_replaced_as_a_whole(db: Database) {
+    let (personas, sales) = (SqlManagedPersonas::new(db.clone()), group(&db, "Sales").await);
+    let ada = created(&personas, "Ada").await;
+
+    for groups in [vec![DEFAULT, sales], vec![sales], vec![]] {
+        let assigned = personas.assign(ada, &groups, 50, noting("assign")).await.unwrap();
+        assert_eq!(assigned, PersonaAssigned::Done);
+        assert_eq!(personas.groups_of(ada).await.unwrap().unwrap(), groups);
+        let count = personas.all().await.unwrap()[0].group_count;
+        assert_eq!(count, groups.len() as u64);
+    }
+    let nowhere = GroupId::generate();
+    let refused = personas.assign(ada, &[sales, nowhere], 50, noting("x")).await.unwrap();
+    assert_eq!(refused, PersonaAssigned::UnknownGroup(nowhere));
+    let unknown = personas.assign(PersonaId::generate(), &[sales], 50, noting("x")).await.unwrap();
+    assert_eq!(unknown, PersonaAssigned::Unknown);
+    assert_eq!(
+        (personas.groups_of(ada).await.unwrap().unwrap().len(), noted(&db, "x").await),
+        (0, 0)
+    );
+}
+
+async fn plugins_are_replaced_as_a_whole(db: Database) {
+    let personas = SqlManagedPersonas::new(db.clone());
+    let ada = created(&personas, "Ada").await;
+
+    for plugins in [vec![MEMORY, TODO], vec![TODO], vec![]] {
+        let bound = personas.bind(ada, &plugins, noting("bind")).await.unwrap();
+        assert_eq!(bound, PersonaBound::Done);
+        assert_eq!(personas.plugins_of(ada).await.unwrap().unwrap(), plugins);
+    }
+    let nothing = PluginId::generate();
+    let refused = personas.bind(ada, &[nothing], noting("x")).await.unwrap();
+    assert_eq!(refused, PersonaBound::UnknownPlugin(nothing));
+}
+
+async fn of_many_assignments_at_once_no_group_exceeds_its_quota(db: Database) {
+    let (personas, sales) = (SqlManagedPersonas::new(db.clone()), group(&db, "Sales").await);
+    let own = [SettingChange::Quota(Quota::ManagedPersonas, Some(3))];
+    SqlGroups::new(db.clone()).change(sales, &own, noting("change")).await.unwrap();
+    assert_eq!(GroupSettings::default().quota(Quota::ManagedPersonas), Some(50));
+    let ids = join_all((0..8).map(|_| created(&personas, "Ada"))).await;
+
+    let groups = [sales];
+    let all = ids.iter().map(|it| personas.assign(*it, &groups, 50, noting("assign")));
+    let all: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+
+    assert_eq!(all.iter().filter(|it| **it == PersonaAssigned::Done).count(), 3);
+    let full = PersonaAssigned::QuotaExceeded { group: "Sales".to_owned(), limit: 3 };
+    assert_eq!(all.iter().filter(|it| **it == full).count(), 5);
+    let kept = ids.iter().zip(&all).find(|it| *it.1 == PersonaAssigned::Done).unwrap().0;
+    let again = personas.assign(*kept, &[sales], 50, noting("assign")).await.unwrap();
+    assert_eq!(again, PersonaAssigned::Done);
+    let other = personas.assign(ids[0], &[DEFAULT], 0, noting("assign")).await.unwrap();
+    assert!(matches!(other, PersonaAssigned::QuotaExceeded { limit: 0, .. }));
+}
+
+async fn of_many_updates_that_expect_one_version_one_is_stored(db: Database) {
+    let personas = SqlManagedPersonas::new(db.clone());
+    let ada = created(&personas, "Ada").await;
+
+    let all = (0..16).map(|_| personas.replace(ada, update("Eve", None, Some(NOW)), noting("r")));
+    let all = join_all(all).await;
+
+    let done = all.into_iter().filter(|it| *it.as_ref().unwrap() == PersonaReplaced::Done);
+    assert_eq!((done.count(), noted(&db, "r").await), (1, 1));
+}
+
+async fn every_accepted_write_gives_the_catalogue_another_version(db: Database) {
+    let personas = SqlManagedPersonas::new(db.clone());
+    let mut versions = vec![catalogue_version(&db).await];
+    let ada = created(&personas, "Ada").await;
+    versions.push(catalogue_version(&db).await);
+    personas.replace(ada, update("Eve", None, None), noting("x")).await.unwrap();
+    versions.push(catalogue_version(&db).await);
+    personas.assign(ada, &[DEFAULT], 50, noting("x")).await.unwrap();
+    versions.push(catalogue_version(&db).await);
+    personas.bind(ada, &[MEMORY], noting("x")).await.unwrap();
+    versions.push(catalogue_version(&db).await);
+    personas.delete(ada, NOW, noting("x")).await.unwrap();
+    versions.push(catalogue_version(&db).await);
+
+    assert!(versions.windows(2).all(|it| it[0] < it[1]), "{versions:?}");
+}
