@@ -5,6 +5,8 @@ pub(crate) mod client_policies;
 mod description;
 mod login;
 mod logout;
+pub(crate) mod personas;
+pub(crate) mod row_version;
 mod session;
 
 pub(crate) use description::description;

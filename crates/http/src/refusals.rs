@@ -3,5 +3,6 @@
 mod assistant;
 mod chats;
 mod e2ee;
+mod personas;
 mod policy;
 mod sync;

@@ -13,6 +13,7 @@ mod e2ee_recovery;
 mod mfa;
 mod passkeys;
 mod passwords;
+mod personas;
 mod providers;
 mod sync;
 mod utility;
@@ -42,6 +43,7 @@ pub fn routes() -> Vec<Route> {
         e2ee_recovery::routes(),
         admin::routes(),
         client_policies::routes(),
+        personas::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

@@ -117,11 +117,10 @@ impl ManagedPersonas {
         &self,
         by: UserId,
         draft: PersonaDraft,
-        is_active: Option<bool>,
     ) -> Result<PublishedPersona, PersonaError> {
+        let is_active = draft.is_active.unwrap_or(true);
         let content = draft.checked().map_err(PersonaError::Invalid)?;
         let (id, at) = (PersonaId::generate(), self.clock.now());
-        let is_active = is_active.unwrap_or(true);
         let persona = PublishedPersona { id, content, is_active, created_at: at, updated_at: at };
         let effects = self.effects(by, id, "ManagedPersona.Created");
         self.store.create(persona.clone(), effects).await?;
@@ -136,9 +135,9 @@ impl ManagedPersonas {
         by: UserId,
         persona: PersonaId,
         draft: PersonaDraft,
-        is_active: Option<bool>,
         expected: Option<Timestamp>,
     ) -> Result<(), PersonaError> {
+        let is_active = draft.is_active;
         let content = draft.checked().map_err(PersonaError::Invalid)?;
         let update = PersonaUpdate { content, is_active, at: self.clock.now(), expected };
         let effects = self.effects(by, persona, "ManagedPersona.Updated");

@@ -20,6 +20,9 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_c
 use crate::catalogue::{bump_catalogue, lock_catalogue};
 use crate::persona_row::{ContentRow, PersonaRow};
 
+/// Numbers of rows by persona.
+type Counts = Vec<(DbUid, i64)>;
+
 /// Managed personas in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlManagedPersonas {
@@ -83,7 +86,6 @@ impl PersonaStore for SqlManagedPersonas {
         let plugins = persona_plugins::table
             .group_by(persona_plugins::persona_id)
             .select((persona_plugins::persona_id, count_star()));
-        type Counts = Vec<(DbUid, i64)>;
         let (rows, groups, plugins): (Vec<PersonaRow>, Counts, Counts) =
             on_conn!(self.db.reader(), |conn| {
                 let rows = personas.select(PersonaRow::as_select()).load(conn).await?;

@@ -22,8 +22,8 @@ pub(super) fn routes() -> Vec<Route> {
     vec![list(), show(), groups(), create(), replace(), delete(), of_group(), assign()]
 }
 
-/// A row that only reads.
-fn read(
+/// A row of administrators that only reads.
+pub(super) fn read(
     path: &'static str,
     docs: Docs,
     handler: fn(actix_web::Route) -> actix_web::Route,
@@ -45,8 +45,8 @@ fn read(
     }
 }
 
-/// A row that writes.
-fn write(
+/// A row of administrators that writes what groups get.
+pub(super) fn write(
     method: Method,
     path: &'static str,
     docs: Docs,

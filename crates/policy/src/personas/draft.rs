@@ -18,7 +18,7 @@ const FULL_TOOL_SCOPE: i32 = 2;
 
 /// Contents of a persona as an administrator sent them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "named as the fields of `PersonaContent`")]
+#[expect(missing_docs, reason = "named as the fields of `PublishedPersona` and its contents")]
 pub struct PersonaDraft {
     pub name: Option<String>,
     pub tagline: Option<String>,
@@ -33,6 +33,7 @@ pub struct PersonaDraft {
     pub tool_scope: Option<i32>,
     pub reasoning_effort: Option<i32>,
     pub schema_version: Option<i32>,
+    pub is_active: Option<bool>,
 }
 
 /// Contents of a persona.
@@ -164,6 +165,7 @@ mod tests {
             tool_scope: Some(3),
             reasoning_effort: Some(-1),
             schema_version: Some(2),
+            is_active: None,
         };
 
         let mut found = fields(wrong);

@@ -23,7 +23,7 @@ pub(super) fn api(
     credits: Credits,
     runner: &Runner,
 ) -> Api {
-    let UseCases { identity, sync, chats, e2ee, client_policies, .. } = use_cases;
+    let UseCases { identity, sync, chats, e2ee, client_policies, personas, .. } = use_cases;
     let readiness = FileChecks::new(base.db.clone(), base.licence.state(), base.clock());
     Api {
         identity,
@@ -32,6 +32,7 @@ pub(super) fn api(
         chats,
         e2ee,
         client_policies,
+        personas,
         credits,
         readiness: Arc::new(readiness),
         openapi: base.config.follow(|it| it.open_api.enabled),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pia_e2ee::E2ee;
 use pia_http::SyncApi;
 use pia_identity::{Administration, Identity};
-use pia_policy::ClientPolicies;
-use pia_storage_policy::SqlClientPolicies;
+use pia_policy::{ClientPolicies, ManagedPersonas};
+use pia_storage_policy::{SqlClientPolicies, SqlManagedPersonas};
 use pia_sync::Chats;
 
 use super::administration::{AdministrationParts, administration};
@@ -25,6 +25,7 @@ pub(super) struct UseCases {
     pub(super) chats: Chats,
     pub(super) e2ee: E2ee,
     pub(super) client_policies: ClientPolicies,
+    pub(super) personas: ManagedPersonas,
 }
 
 impl UseCases {
@@ -48,6 +49,10 @@ impl UseCases {
             e2ee,
             client_policies: ClientPolicies::new(
                 Arc::new(SqlClientPolicies::new(base.db.clone())),
+                base.clock(),
+            ),
+            personas: ManagedPersonas::new(
+                Arc::new(SqlManagedPersonas::new(base.db.clone())),
                 base.clock(),
             ),
         })

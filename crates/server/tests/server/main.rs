@@ -14,6 +14,7 @@ mod foundations;
 mod licence;
 mod limits;
 mod mail;
+mod managed_personas;
 mod master_key;
 mod migrations;
 mod openapi;

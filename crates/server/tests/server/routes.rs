@@ -138,6 +138,15 @@ const MEANT: &str = "
     DELETE /api/admin/client-policies/{id}       admins  licensed  global  GroupManagement
     GET  /api/admin/groups/{id}/client-policy    admins  ended     global
     PUT  /api/admin/groups/{id}/client-policy    admins  licensed  global  GroupManagement
+    GET  /api/admin/managed-personas             admins  ended     global
+    GET  /api/admin/managed-personas/{id}        admins  ended     global
+    GET  /api/admin/managed-personas/{id}/groups admins  ended     global
+    GET  /api/admin/managed-personas/{id}/plugins admins ended     global
+    POST /api/admin/managed-personas             admins  licensed  global  GroupManagement
+    PUT  /api/admin/managed-personas/{id}        admins  licensed  global  GroupManagement
+    DELETE /api/admin/managed-personas/{id}      admins  licensed  global  GroupManagement
+    PUT  /api/admin/managed-personas/{id}/groups admins  licensed  global  GroupManagement
+    PUT  /api/admin/managed-personas/{id}/plugins admins licensed  global  GroupManagement
     GET  /.well-known/change-password  anyone  ended    global
     GET  /.well-known/passkey-endpoints  anyone  ended  global
 ";
@@ -209,7 +218,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 82);
+    assert_eq!(closed.len(), 91);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -24,7 +24,7 @@ pia_testkit::contract! {
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 const MEMORY: PluginId = PluginId(Uuid::from_u128(0x1000_0000_0000_0000_0000_0000_0000_0001));
-const TODO: PluginId = PluginId(Uuid::from_u128(0x1000_0000_0000_0000_0000_0000_0000_0002));
+const REMINDER: PluginId = PluginId(Uuid::from_u128(0x1000_0000_0000_0000_0000_0000_0000_0003));
 
 fn persona(name: &str) -> PublishedPersona {
     let draft = PersonaDraft {
@@ -121,7 +121,7 @@ async fn plugins_are_replaced_as_a_whole(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
     let ada = created(&personas, "Ada").await;
 
-    for plugins in [vec![MEMORY, TODO], vec![TODO], vec![]] {
+    for plugins in [vec![MEMORY, REMINDER], vec![REMINDER], vec![]] {
         let bound = personas.bind(ada, &plugins, noting("bind")).await.unwrap();
         assert_eq!(bound, PersonaBound::Done);
         assert_eq!(personas.plugins_of(ada).await.unwrap().unwrap(), plugins);

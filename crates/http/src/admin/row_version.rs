@@ -1,0 +1,50 @@
+//! Versions of rows in `ETag` and `If-Match`.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{EntityTag, Header as _, IF_MATCH, IfMatch};
+use actix_web::{FromRequest, HttpRequest};
+use pia_kernel::Timestamp;
+use pia_web::ApiError;
+
+/// Returns the `ETag` of a row that was last changed at this time.
+pub(crate) fn row_tag(updated_at: Timestamp) -> EntityTag {
+    EntityTag::new_strong(updated_at.micros().to_string())
+}
+
+/// Version of a row that a write expects; none accepts any.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExpectedVersion(pub(crate) Option<Timestamp>);
+
+impl FromRequest for ExpectedVersion {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        if !request.headers().contains_key(IF_MATCH) {
+            return ready(Ok(Self(None)));
+        }
+        ready(match IfMatch::parse(request) {
+            Ok(IfMatch::Any) => Ok(Self(None)),
+            Ok(IfMatch::Items(tags)) => match tags.as_slice() {
+                [tag] if !tag.weak => tag
+                    .tag()
+                    .parse()
+                    .map_or(Err(stale()), |micros| Ok(Self(Some(Timestamp::from_micros(micros))))),
+                _ => Err(stale()),
+            },
+            Err(_malformed) => Err(stale()),
+        })
+    }
+}
+
+/// Error for a write that expects another version of its row.
+pub(crate) fn stale() -> ApiError {
+    ApiError::refused(
+        StatusCode::PRECONDITION_FAILED,
+        "precondition_failed",
+        "The entry was changed in the meantime. Load it again.",
+    )
+}

@@ -1,0 +1,39 @@
+//! Managed personas.
+
+use actix_web::http::StatusCode;
+use pia_policy::PersonaError;
+use pia_web::{ApiError, FieldError};
+
+use crate::HttpError;
+use crate::admin::row_version::stale;
+
+impl From<PersonaError> for HttpError {
+    fn from(err: PersonaError) -> Self {
+        let message = err.to_string();
+        let invalid = |field: &str| {
+            let (field, message) = (field.to_owned(), message.clone());
+            ApiError::invalid(vec![FieldError { field, code: "unknown", message }])
+        };
+        Self::from(match err {
+            PersonaError::Invalid(violations) => {
+                let field_error = |it: pia_policy::Violation| FieldError {
+                    field: it.field.to_owned(),
+                    code: it.code,
+                    message: it.message,
+                };
+                ApiError::invalid(violations.into_iter().map(field_error).collect())
+            }
+            PersonaError::Unknown => ApiError::not_found(),
+            PersonaError::Stale => stale(),
+            PersonaError::UnknownGroup(_) => invalid("groupIds"),
+            PersonaError::UnknownPlugin(_) => invalid("pluginIds"),
+            PersonaError::QuotaExceeded { limit, group } => {
+                ApiError::refused(StatusCode::CONFLICT, "quota_exceeded", message)
+                    .with("resource", "managed_personas")
+                    .with("limit", limit)
+                    .with("group", group)
+            }
+            PersonaError::Unavailable(err) => err.into(),
+        })
+    }
+}

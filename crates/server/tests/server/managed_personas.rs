@@ -1,0 +1,170 @@
+//! Managed personas: from an administrator's browser to a member's pull.
+
+use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::console::Console;
+use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+const ADA: &str = "ada@example.org";
+const PERSONAS: &str = "/api/admin/managed-personas";
+const DEFAULT_GROUP: &str = "00000000-0000-7000-8000-000000000001";
+const MEMORY: &str = "10000000-0000-0000-0000-000000000001";
+
+on_both_databases!(
+    a_member_gets_an_assigned_persona_until_it_is_deleted,
+    a_persona_is_shown_listed_and_replaced,
+    a_stale_update_is_refused,
+    refusals_name_their_reason,
+    a_full_group_gets_no_more_personas,
+);
+
+async fn administrator(database: TestDatabase) -> (TestApp, Client, Console) {
+    let app = Setting::on(database).with("Admin:RequireSecondFactor", false).start().await;
+    let client = app.sign_up(ADA).await;
+    let console = Console::open(&app, ADA).await;
+    (app, client, console)
+}
+
+async fn write(console: &Console, method: &str, path: &str, body: Value) -> Answer {
+    let token = [("x-csrf-token", console.csrf_token.as_str())];
+    console.send(method, path, &token, &body).await
+}
+
+fn persona(name: &str) -> Value {
+    json!({ "name": name, "systemPrompt": "Be exact.", "expertise": ["law"], "toolScope": 1 })
+}
+
+async fn created(console: &Console, name: &str) -> String {
+    let created = write(console, "POST", PERSONAS, persona(name)).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    format!("{PERSONAS}/{}", created.body["id"].as_str().expect("an id"))
+}
+
+async fn assign(console: &Console, persona: &str, groups: &[&str]) -> Answer {
+    write(console, "PUT", &format!("{persona}/groups"), json!({ "groupIds": groups })).await
+}
+
+async fn pulled(client: &Client) -> Value {
+    let pulled = client.get("/api/sync/pull?since=2020-01-01T00:00:00Z").await;
+    assert_eq!(pulled.status, 200, "{}", pulled.text());
+    pulled.body["managedPersonas"].clone()
+}
+
+async fn a_member_gets_an_assigned_persona_until_it_is_deleted(database: TestDatabase) {
+    let (_app, client, console) = administrator(database).await;
+    let none = json!({ "personas": [], "recentlyRemoved": [] });
+    let path = created(&console, "Ada").await;
+    assert_eq!(pulled(&client).await, none);
+
+    assert_eq!(assign(&console, &path, &[DEFAULT_GROUP]).await.status, 200);
+    let snapshot = pulled(&client).await;
+    let shown = &snapshot["personas"][0];
+    assert_eq!((&shown["name"], &shown["isManaged"]), (&json!("Ada"), &json!(true)));
+    assert_eq!((&shown["expertise"], &shown["toolScope"]), (&json!(["law"]), &json!(1)));
+    assert!(shown.get("isActive").is_none());
+
+    let mut inactive = persona("Ada");
+    inactive["isActive"] = json!(false);
+    write(&console, "PUT", &path, inactive).await;
+    let removed = json!({ "personas": [], "recentlyRemoved": [shown["id"]] });
+    assert_eq!(pulled(&client).await, removed);
+    let kept = write(&console, "PUT", &path, persona("Eve")).await;
+    assert_eq!((kept.status, pulled(&client).await), (200, removed.clone()));
+
+    let mut active = persona("Eve");
+    active["isActive"] = json!(true);
+    write(&console, "PUT", &path, active).await;
+    assert_eq!(pulled(&client).await["personas"][0]["name"], "Eve");
+    assert_eq!(write(&console, "DELETE", &path, Value::Null).await.status, 200);
+    assert_eq!(pulled(&client).await, removed);
+    assert_eq!(console.get(&path).await.refusal(), (404, "not_found"));
+}
+
+async fn a_persona_is_shown_listed_and_replaced(database: TestDatabase) {
+    let (app, _, console) = administrator(database).await;
+    assert_eq!(console.get(PERSONAS).await.body, json!([]));
+    let path = created(&console, " Ada ").await;
+    let plugins = json!({ "pluginIds": [MEMORY, MEMORY] });
+    assert_eq!(write(&console, "PUT", &format!("{path}/plugins"), plugins).await.status, 200);
+    assign(&console, &path, &[DEFAULT_GROUP, DEFAULT_GROUP]).await;
+
+    let shown = console.get(&path).await.body;
+    assert_eq!((&shown["name"], &shown["isActive"]), (&json!("Ada"), &json!(true)));
+    assert_eq!(console.get(&format!("{path}/plugins")).await.body, json!([MEMORY]));
+    assert_eq!(console.get(&format!("{path}/groups")).await.body, json!([DEFAULT_GROUP]));
+    let listed = console.get(PERSONAS).await.body;
+    assert_eq!((&listed[0]["groupCount"], &listed[0]["pluginCount"]), (&json!(1), &json!(1)));
+    assert!(listed[0].get("systemPrompt").is_none());
+
+    let bare = json!({ "name": "Eve", "systemPrompt": "Be kind." });
+    assert_eq!(write(&console, "PUT", &path, bare).await.status, 200);
+    let shown = console.get(&path).await.body;
+    assert_eq!((&shown["expertise"], &shown["toolScope"]), (&Value::Null, &json!(2)));
+    for (action, count) in [
+        ("Created", 1),
+        ("Updated", 1),
+        ("Deleted", 0),
+        ("GroupsUpdated", 1),
+        ("PluginsUpdated", 1),
+    ] {
+        let entries = format!("audit_entries WHERE action = 'ManagedPersona.{action}'");
+        assert_eq!(app.count(&entries).await, count, "{action}");
+    }
+}
+
+async fn a_stale_update_is_refused(database: TestDatabase) {
+    let (_app, _, console) = administrator(database).await;
+    let path = created(&console, "Ada").await;
+    let shown = console.get(&path).await;
+    let tag = shown.header("etag").expect("a tag").to_owned();
+    let update = async |tag: &str| {
+        let headers = [("x-csrf-token", console.csrf_token.as_str()), ("if-match", tag)];
+        console.send("PUT", &path, &headers, &persona("Eve")).await
+    };
+
+    assert_eq!(update(&tag).await.status, 200);
+    for stale in [tag.as_str(), "\"x\"", "W/\"1\"", "nonsense"] {
+        assert_eq!(update(stale).await.refusal(), (412, "precondition_failed"), "{stale}");
+    }
+    assert_eq!(update("*").await.status, 200);
+}
+
+async fn refusals_name_their_reason(database: TestDatabase) {
+    let (_app, _, console) = administrator(database).await;
+    let path = created(&console, "Ada").await;
+    let unknown = Uuid::now_v7();
+
+    for (method, path, body, field) in [
+        ("POST", PERSONAS, json!({ "systemPrompt": "x" }), "name"),
+        ("POST", PERSONAS, json!({ "name": "x" }), "systemPrompt"),
+        ("PUT", &path, json!({ "name": "x", "systemPrompt": "x", "toolScope": 7 }), "toolScope"),
+        ("PUT", &path, json!({ "name": 5, "systemPrompt": "x" }), "name"),
+        ("PUT", &format!("{path}/groups"), json!({ "groupIds": [unknown] }), "groupIds"),
+        ("PUT", &format!("{path}/groups"), json!({ "groupIds": ["5"] }), "groupIds[0]"),
+        ("PUT", &format!("{path}/groups"), json!({}), "groupIds"),
+        ("PUT", &format!("{path}/plugins"), json!({ "pluginIds": [unknown] }), "pluginIds"),
+    ] {
+        let refused = write(&console, method, path, body).await;
+        assert_eq!(refused.refusal(), (400, "validation_failed"), "{}", refused.text());
+        assert_eq!(refused.body["errors"][0]["field"], field, "{}", refused.text());
+    }
+}
+
+async fn a_full_group_gets_no_more_personas(database: TestDatabase) {
+    let (app, _, console) = administrator(database).await;
+    app.admin("group set default quota.ManagedPersonas=1").await.expect("a quota");
+    let (first, second) = (created(&console, "A").await, created(&console, "B").await);
+
+    assert_eq!(assign(&console, &first, &[DEFAULT_GROUP]).await.status, 200);
+    let full = assign(&console, &second, &[DEFAULT_GROUP]).await;
+    assert_eq!(full.refusal(), (409, "quota_exceeded"));
+    assert_eq!(
+        (&full.body["limit"], &full.body["resource"]),
+        (&json!(1), &json!("managed_personas"))
+    );
+    write(&console, "DELETE", &first, Value::Null).await;
+    assert_eq!(assign(&console, &second, &[DEFAULT_GROUP]).await.status, 200);
+}
