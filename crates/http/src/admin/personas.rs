@@ -49,6 +49,10 @@ pub(crate) struct PersonaRequest {
     is_active: Option<bool>,
 }
 
+/// Id of a group or plugin.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EntryId(String);
+
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PersonaCreated {
     id: String,
@@ -60,16 +64,25 @@ pub(crate) struct PersonaCreated {
 pub(crate) struct PersonaResponse {
     id: String,
     name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     tagline: Option<String>,
     system_prompt: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     guardrails: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     output_format: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     expertise: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     archetype: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     model_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     emoji: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     accent_color: Option<String>,
     tool_scope: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<i32>,
     schema_version: i32,
     is_active: bool,
@@ -84,10 +97,15 @@ pub(crate) struct PersonaResponse {
 pub(crate) struct PersonaSummary {
     id: String,
     name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     tagline: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     archetype: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     model_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     emoji: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     accent_color: Option<String>,
     is_active: bool,
     #[schema(value_type = String, format = DateTime)]
@@ -130,19 +148,19 @@ pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpRespo
 pub(crate) async fn groups(
     api: Data<Api>,
     PathId(id): PathId,
-) -> Result<Json<Vec<String>>, HttpError> {
+) -> Result<Json<Vec<EntryId>>, HttpError> {
     let personas = api.personas.clone();
     let groups = api.run(async move { personas.groups_of(PersonaId(id)).await }).await?;
-    Ok(Json(groups.iter().map(GroupId::to_string).collect()))
+    Ok(Json(groups.iter().map(|it| EntryId(it.to_string())).collect()))
 }
 
 pub(crate) async fn plugins(
     api: Data<Api>,
     PathId(id): PathId,
-) -> Result<Json<Vec<String>>, HttpError> {
+) -> Result<Json<Vec<EntryId>>, HttpError> {
     let personas = api.personas.clone();
     let plugins = api.run(async move { personas.plugins_of(PersonaId(id)).await }).await?;
-    Ok(Json(plugins.iter().map(PluginId::to_string).collect()))
+    Ok(Json(plugins.iter().map(|it| EntryId(it.to_string())).collect()))
 }
 
 pub(crate) async fn create(

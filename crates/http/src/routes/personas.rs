@@ -105,7 +105,7 @@ fn persona() -> ResponseDoc {
 }
 
 fn ids() -> ResponseDoc {
-    ResponseDoc::List(wire::<String>)
+    ResponseDoc::List(wire::<personas::EntryId>)
 }
 
 fn docs(
