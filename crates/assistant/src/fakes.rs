@@ -32,7 +32,7 @@ use crate::credits::{
 };
 use crate::gateway::{AiCaller, Gateway};
 use crate::guardrail::Guardrail;
-use crate::personas::NoPersonas;
+use crate::personas::MockPersonas;
 use crate::ports::{
     ChatCall, ChatUpstream, EmbeddingCall, Frame, Frames, Timer, TimerFuture, UpstreamError,
     UsageLog,
@@ -145,7 +145,7 @@ impl Surroundings {
             credit_store: Arc::new(self.clone()),
             credits: LiveSetting::new(CreditSettings::default()),
             tokens: Arc::new(QuarterTokens),
-            personas: Arc::new(NoPersonas),
+            personas: Arc::new(MockPersonas::new()),
             guardrail: Arc::new(self.clone()),
             search: Arc::new(self.clone()),
             keys: Arc::default(),

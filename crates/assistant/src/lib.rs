@@ -36,7 +36,9 @@ pub use guardrail::{Guardrail, NoGuardrail};
 pub use optimize::drafting::PromptDrafting;
 pub use optimize::templates::{Template, templates};
 pub use optimize::{Optimize, OptimizeRequest, OptimizedText};
-pub use personas::{GrantedPersona, NoPersonas, Personas};
+#[cfg(any(test, feature = "mock"))]
+pub use personas::MockPersonas;
+pub use personas::{GrantedPersona, Personas};
 pub use ports::{
     CapName, ChatCall, ChatUpstream, EmbeddingCall, Frame, Frames, OutputCap, Timer, TimerFuture,
     TokenCounter, UpstreamError, UsageLog,

@@ -1,40 +1,42 @@
-//! The persona that a caller has chosen.
+//! Managed persona that a caller has chosen.
 
 use async_trait::async_trait;
 use pia_kernel::{GroupId, Unavailable};
 use uuid::Uuid;
 
-/// A persona that was granted to a group.
+/// Managed persona that is assigned to a caller's group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantedPersona {
-    /// Id of the persona.
-    pub id: Uuid,
+    /// Instructions for the model.
+    pub system_prompt: String,
+    /// Limits that the model is told.
+    pub guardrails: Option<String>,
+    /// Form of the answers.
+    pub output_format: Option<String>,
+    /// Type by which a group's settings choose the model.
+    pub model_type: Option<String>,
+    /// False if it must not use tools.
+    pub uses_tools: bool,
 }
 
-/// Grants of personas to groups.
+impl GrantedPersona {
+    /// Returns all that the model is told, a paragraph each.
+    pub(crate) fn instructions(&self) -> String {
+        let more = [&self.guardrails, &self.output_format].into_iter().flatten();
+        let all = std::iter::once(&self.system_prompt).chain(more);
+        all.map(String::as_str).collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+/// Assignments of personas to groups.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait Personas: Send + Sync {
-    /// The persona, if it is granted to this group. One that is unknown and
-    /// one that is somebody else's are the same: nothing.
+    /// Loads a persona that is active and assigned to this group. An unknown
+    /// one and one of another group are the same: none.
     async fn granted(
         &self,
         group: GroupId,
         persona: Uuid,
     ) -> Result<Option<GrantedPersona>, Unavailable>;
-}
-
-/// A server that grants no personas.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoPersonas;
-
-#[async_trait]
-impl Personas for NoPersonas {
-    async fn granted(
-        &self,
-        _group: GroupId,
-        _persona: Uuid,
-    ) -> Result<Option<GrantedPersona>, Unavailable> {
-        Ok(None)
-    }
 }

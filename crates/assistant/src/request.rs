@@ -7,6 +7,7 @@ pub(crate) mod chat_request;
 pub(crate) mod fetched;
 pub(crate) mod messages;
 pub(crate) mod parameters;
+mod persona_prompt;
 pub(crate) mod pictures;
 pub(crate) mod prompt_body;
 pub(crate) mod sample;

@@ -47,6 +47,13 @@ pub(crate) enum ToolMode {
     Plainly,
 }
 
+impl ToolMode {
+    /// Returns the mode of a persona that may use tools, or must not.
+    fn filter(self, uses_tools: bool) -> Self {
+        if uses_tools { self } else { Self::Plainly }
+    }
+}
+
 /// A turn that is being answered.
 pub(crate) struct Turn {
     gateway: Gateway,
@@ -84,10 +91,15 @@ impl Turn {
         served: ToolMode,
     ) -> Result<Self, AssistantError> {
         let rules = gateway.rules.rules_of(caller.group).await?;
-        if let Some(persona) = caller.persona {
-            let granted = gateway.personas.granted(caller.group, persona).await?;
-            tracing::debug!(granted = granted.is_some(), "persona requested");
+        let persona = caller.persona.filter(|_| otherwise == Mode::Assistant);
+        let granted = match persona {
+            Some(persona) => gateway.personas.granted(caller.group, persona).await?,
+            None => None,
+        };
+        if let Some(granted) = &granted {
+            prompt.apply_persona(granted);
         }
+        let served = served.filter(granted.is_none_or(|it| it.uses_tools));
         let catalogue = gateway.catalogue.get();
         // Optimising is what its routes are for, named or not.
         let optimising = (otherwise == Mode::Optimize).then_some(otherwise);

@@ -101,6 +101,15 @@ impl ManagedPersonas {
         self.store.find(persona).await?.ok_or(PersonaError::Unknown)
     }
 
+    /// Returns a persona that is active and assigned to this group.
+    pub async fn of_group(
+        &self,
+        group: GroupId,
+        persona: PersonaId,
+    ) -> Result<Option<PublishedPersona>, Unavailable> {
+        self.store.of_group(group, persona).await
+    }
+
     /// Returns the groups that a persona is assigned to.
     pub async fn groups_of(&self, persona: PersonaId) -> Result<Vec<GroupId>, PersonaError> {
         self.store.groups_of(persona).await?.ok_or(PersonaError::Unknown)

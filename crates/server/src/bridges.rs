@@ -3,6 +3,7 @@
 mod group_rules;
 mod group_watch;
 mod page_accounts;
+mod personas;
 mod waiting_devices;
 
 use async_trait::async_trait;
@@ -13,6 +14,7 @@ use pia_sealing::{SealContext, Sealer, UnsealError};
 pub(crate) use group_rules::PolicyGroupRules;
 pub(crate) use group_watch::GroupCaches;
 pub(crate) use page_accounts::PageAccounts;
+pub(crate) use personas::PolicyPersonas;
 pub(crate) use waiting_devices::WaitingDevices;
 
 /// Identity's secrets, sealed under the master key.

@@ -145,7 +145,8 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let weeks = config.follow(|it| it.token_usage.weeks);
     let (db, main) = (base.db.clone(), Handle::current());
     let credit_store = SqlCreditStore::start(db, weeks, base.clock(), &tasks, &main);
-    let ai = AiFactory::compose(&base, &credit_store, &rules, stop.clone())?;
+    let ai =
+        AiFactory::compose(&base, &credit_store, &rules, use_cases.personas.clone(), stop.clone())?;
     ai.count(&metrics, &credit_store);
     let settings = ai::credit_settings(config);
     let credits = Credits::new(rules, Arc::new(credit_store.clone()), settings, base.clock());

@@ -134,6 +134,21 @@ impl PersonaStore for SqlManagedPersonas {
         Ok(Some(rows.into_iter().map(|it| PluginId(it.0)).collect()))
     }
 
+    async fn of_group(
+        &self,
+        group: GroupId,
+        persona: PersonaId,
+    ) -> Result<Option<PublishedPersona>, Unavailable> {
+        let assigned = group_personas::table.find((DbUid(group.0), DbUid(persona.0)));
+        let active = live!(persona)
+            .filter(managed_personas::is_active.eq(true))
+            .filter(diesel::dsl::exists(assigned));
+        let row: Option<PersonaRow> = on_conn!(self.db.reader(), |conn| {
+            active.select(PersonaRow::as_select()).first(conn).await.optional()?
+        })?;
+        Ok(row.map(Into::into))
+    }
+
     async fn create(
         &self,
         persona: PublishedPersona,

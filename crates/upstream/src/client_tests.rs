@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_openai::types::chat::CreateChatCompletionRequest;
 use pia_assistant::{
-    AiCaller, CapName, CreditSettings, Frame, Gateway, MockCreditStore, ModelCatalogue,
-    NoGuardrail, NoPersonas, NoRules, NoSearch, Optimize, OptimizeRequest, OutputCap,
+    AiCaller, CapName, CreditSettings, Frame, Gateway, MockCreditStore, MockPersonas,
+    ModelCatalogue, NoGuardrail, NoRules, NoSearch, Optimize, OptimizeRequest, OutputCap,
     ReasoningEffort, Settings, UsageLog, UsageRecord,
 };
 use pia_kernel::{GroupId, SystemClock, UserId};
@@ -249,7 +249,7 @@ async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
         credit_store: Arc::new(MockCreditStore::new()),
         credits: LiveSetting::new(CreditSettings::default()),
         tokens: Arc::new(crate::O200k::default()),
-        personas: Arc::new(NoPersonas),
+        personas: Arc::new(MockPersonas::new()),
         guardrail: Arc::new(NoGuardrail),
         search: Arc::new(NoSearch),
         keys: Arc::default(),

@@ -83,6 +83,7 @@ pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
     }
     let prompt = UpstreamPrompt {
         messages: request.get("messages").map_or_else(Bytes::new, |it| slice(body, it)),
+        leading: None,
         tool_list: request.get("tools").filter(|_| tools == Tools::Sent).map(|it| slice(body, it)),
         parameters: forwarded_parameters(body, &request, tools),
         text: spoken.text,

@@ -16,6 +16,8 @@ use crate::tools::HostedTool;
 pub(crate) struct UpstreamPrompt {
     /// Messages as a JSON array.
     pub(crate) messages: Bytes,
+    /// Message as JSON that precedes them, where we add one.
+    pub(crate) leading: Option<Bytes>,
     /// The caller's tools as a JSON array, where there are some.
     pub(crate) tool_list: Option<Bytes>,
     /// Other members with their JSON, in the order in which they are sent.
@@ -62,6 +64,7 @@ impl UpstreamPrompt {
     pub(crate) fn from_messages(messages: &str, text: PromptText) -> Self {
         Self {
             messages: Bytes::copy_from_slice(messages.as_bytes()),
+            leading: None,
             tool_list: None,
             parameters: Vec::new(),
             text,
@@ -79,6 +82,7 @@ impl UpstreamPrompt {
     /// Lets go of what it holds; what was made of it goes on.
     pub(crate) fn release(&mut self) {
         self.messages = Bytes::new();
+        self.leading = None;
         self.tool_list = None;
         self.parameters.clear();
     }
@@ -90,20 +94,26 @@ impl UpstreamPrompt {
             has_added.then_some(Bytes::from_static(b"[]"))
         });
         ChatBody {
-            messages: appended(&self.messages, &added.messages),
-            tools: tools.map(|it| appended(&it, &added.tools)),
+            messages: extended(self.leading.as_ref(), &self.messages, &added.messages),
+            tools: tools.map(|it| extended(None, &it, &added.tools)),
             parameters: self.parameters.clone(),
         }
     }
 }
 
-/// Returns a JSON array with more elements at its end.
-fn appended(array: &Bytes, elements: &[Bytes]) -> Rope {
-    let open = array.strip_suffix(b"]").filter(|_| !elements.is_empty());
-    let Some(open) = open else { return Rope::from(vec![array.clone()]) };
+/// Returns a JSON array with more elements at its beginning and end.
+fn extended(first: Option<&Bytes>, array: &Bytes, elements: &[Bytes]) -> Rope {
+    let inner = array.trim_ascii().strip_prefix(b"[").and_then(|it| it.strip_suffix(b"]"));
+    let inner = inner.filter(|_| first.is_some() || !elements.is_empty());
+    let Some(inner) = inner else { return Rope::from(vec![array.clone()]) };
+    let is_empty = inner.trim_ascii().is_empty();
     let mut writer = JsonWriter::default();
-    writer.bytes(&array.slice_ref(open));
-    let mut separator = if open.trim_ascii_end() == b"[" { "" } else { "," };
+    writer.text("[");
+    if let Some(first) = first {
+        writer.bytes(first).text(if is_empty { "" } else { "," });
+    }
+    writer.bytes(&array.slice_ref(inner));
+    let mut separator = if first.is_none() && is_empty { "" } else { "," };
     for element in elements {
         writer.text(separator).bytes(element);
         separator = ",";
@@ -155,7 +165,7 @@ mod tests {
         for added in [AddedMessages::default(), added] {
             let pieces = open_pieces(&prompt.body(&added));
 
-            assert!(pieces.iter().any(|it| it.as_ptr() == prompt.messages.as_ptr()));
+            assert!(pieces.iter().any(|it| prompt.messages.as_ptr_range().contains(&it.as_ptr())));
         }
     }
 }

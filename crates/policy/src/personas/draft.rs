@@ -13,6 +13,8 @@ const MAX_MODEL_TYPE_CHARS: usize = 50;
 const MAX_EMOJI_CHARS: usize = 32;
 const ARCHETYPES: [&str; 6] =
     ["assistant", "analyst", "creative", "visionary", "explainer", "custom"];
+/// Tool scope of a persona without tools.
+const NO_TOOLS: i32 = 0;
 /// Tool scope of a persona with all tools.
 const FULL_TOOL_SCOPE: i32 = 2;
 
@@ -96,12 +98,17 @@ impl PersonaDraft {
 }
 
 impl PersonaContent {
+    /// Returns whether the persona may use tools.
+    pub fn uses_tools(&self) -> bool {
+        self.tool_scope != NO_TOOLS
+    }
+
     fn check_choices(&self, check: &mut FormCheck) {
         let archetype = self.archetype.as_deref().is_none_or(|it| ARCHETYPES.contains(&it));
         check.rule("archetype", archetype, &format!("Choose one of {}.", ARCHETYPES.join(", ")));
         let color = self.accent_color.as_deref().is_none_or(is_color);
         check.rule("accentColor", color, "Enter a colour as #RRGGBB.");
-        let scope = (0..=FULL_TOOL_SCOPE).contains(&self.tool_scope);
+        let scope = (NO_TOOLS..=FULL_TOOL_SCOPE).contains(&self.tool_scope);
         check.rule("toolScope", scope, "toolScope must be 0, 1 or 2.");
         let effort = self.reasoning_effort.is_none_or(|it| (0..=5).contains(&it));
         check.rule("reasoningEffort", effort, "reasoningEffort must be from 0 to 5.");

@@ -79,6 +79,13 @@ pub trait PersonaStore: Send + Sync {
     /// persona.
     async fn plugins_of(&self, persona: PersonaId) -> Result<Option<Vec<PluginId>>, Unavailable>;
 
+    /// Loads a persona that is active and assigned to this group.
+    async fn of_group(
+        &self,
+        group: GroupId,
+        persona: PersonaId,
+    ) -> Result<Option<PublishedPersona>, Unavailable>;
+
     /// Stores a new persona, without groups.
     async fn create(
         &self,

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use pia_assistant::{
-    CreditSettings, Gateway, NoGuardrail, NoPersonas, Rules, TokenCounter, UpstreamLimiter,
-};
+use pia_assistant::{CreditSettings, Gateway, NoGuardrail, Rules, TokenCounter, UpstreamLimiter};
 use pia_http::AiApi;
 use pia_kernel::LiveSetting;
+use pia_policy::ManagedPersonas;
 use pia_settings::{Config, LiveConfig};
 use pia_storage_assistant::{Counts, SqlCreditStore};
 use pia_upstream::{
@@ -18,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ComposeError;
 use super::infrastructure::Infrastructure;
+use crate::bridges::PolicyPersonas;
 
 /// Makes the AI use cases of one worker, with connections of its own.
 #[derive(Clone)]
@@ -45,6 +45,7 @@ impl AiFactory {
         base: &Infrastructure<'_>,
         credit_store: &SqlCreditStore,
         rules: &Arc<dyn Rules>,
+        personas: ManagedPersonas,
         stop: CancellationToken,
     ) -> Result<Self, ComposeError> {
         let (config, tls) = (base.config, base.tls.clone());
@@ -67,7 +68,7 @@ impl AiFactory {
             credit_store: Arc::new(credit_store.clone()),
             credits: credit_settings(config),
             tokens: Arc::new(O200k::default()) as Arc<dyn TokenCounter>,
-            personas: Arc::new(NoPersonas),
+            personas: Arc::new(PolicyPersonas(personas)),
             guardrail: Arc::new(NoGuardrail),
             keys: Arc::default(),
             upstream_limiter: Arc::new(UpstreamLimiter::shared_by(credit_store.instances())),

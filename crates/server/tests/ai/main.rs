@@ -15,6 +15,7 @@ mod openai_npm;
 mod openai_sdk;
 mod openai_surface;
 mod optimize;
+mod personas;
 mod streams;
 mod tools;
 mod usage;
