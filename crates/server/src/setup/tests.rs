@@ -345,7 +345,7 @@ fn a_licence_put_in_place_by_hand_ends_set_up() {
 
     assert_eq!(setup.setup_state(), SetupState::Done);
     assert!(!bench.token_path().exists());
-    assert!(log.contains("the setup token is gone"), "{log}");
+    assert!(log.contains("setup token deleted"), "{log}");
 }
 
 #[tokio::test]
