@@ -14,7 +14,7 @@ use pia_kernel::{
 pub use document::{PolicyDocument, PolicyDocumentError};
 #[cfg(any(test, feature = "mock"))]
 pub use ports::MockClientPolicyStore;
-pub use ports::{ClientPolicyStore, PolicyAssigned, PolicyDeleted, PolicyStored};
+pub use ports::{ClientPolicyStore, PolicyAssigned, PolicyDeleted, PolicyStored, PolicyUpdate};
 
 /// Maximum length of a name in characters.
 const MAX_NAME_CHARS: usize = 100;
@@ -84,6 +84,9 @@ pub enum ClientPolicyError {
     /// No such policy.
     #[error("There is no such client policy.")]
     Unknown,
+    /// The policy was changed since the administrator saw it.
+    #[error("The client policy was changed in the meantime. Load it again.")]
+    Stale,
     /// Policy to assign does not exist.
     #[error("There is no such client policy.")]
     UnknownAssigned,
@@ -173,16 +176,19 @@ impl ClientPolicies {
         check_stored(stored).map(|()| id)
     }
 
-    /// Replaces name, description and document of a policy.
+    /// Replaces name, description and document of a policy. `expected` is the
+    /// time of the last change that the administrator saw, where they said so.
     pub async fn replace(
         &self,
         by: UserId,
         policy: ClientPolicyId,
         draft: ClientPolicyDraft,
+        expected: Option<Timestamp>,
     ) -> Result<(), ClientPolicyError> {
         let at = self.clock.now();
         let effects = audit(at, by, format!("client-policy:{policy}"), "ClientPolicy.Updated");
-        check_stored(self.store.replace(policy, draft, at, effects).await?)
+        let update = PolicyUpdate { draft, at, expected };
+        check_stored(self.store.replace(policy, update, effects).await?)
     }
 
     /// Deletes a policy that no group has.
@@ -227,6 +233,7 @@ fn check_stored(stored: PolicyStored) -> Result<(), ClientPolicyError> {
         PolicyStored::Done => Ok(()),
         PolicyStored::Unknown => Err(ClientPolicyError::Unknown),
         PolicyStored::NameTaken => Err(ClientPolicyError::NameTaken),
+        PolicyStored::Stale => Err(ClientPolicyError::Stale),
     }
 }
 

@@ -20,7 +20,7 @@ pub use client_policies::MockClientPolicyStore;
 pub use client_policies::{
     AssignedPolicy, ClientPolicies, ClientPolicy, ClientPolicyDraft, ClientPolicyEntry,
     ClientPolicyError, ClientPolicyStore, PolicyAssigned, PolicyDeleted, PolicyDocument,
-    PolicyDocumentError, PolicyStored,
+    PolicyDocumentError, PolicyStored, PolicyUpdate,
 };
 pub use edition::Edition;
 pub use envelope::MAX_LICENCE_BYTES;

@@ -1,5 +1,7 @@
 //! Client policies in SQL.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
@@ -9,7 +11,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{ClientPolicyId, GroupId, SideEffects, Timestamp, Unavailable};
 use pia_policy::{
     AssignedPolicy, ClientPolicy, ClientPolicyDraft, ClientPolicyEntry, ClientPolicyStore,
-    PolicyAssigned, PolicyDeleted, PolicyDocument, PolicyStored,
+    PolicyAssigned, PolicyDeleted, PolicyDocument, PolicyStored, PolicyUpdate,
 };
 use pia_storage::schema::{client_policies, user_groups};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
@@ -52,15 +54,24 @@ impl SqlClientPolicies {
     async fn write(
         &self,
         policy: ClientPolicyId,
-        row: DraftRow,
+        update: PolicyUpdate,
         effects: &SideEffects,
     ) -> Result<PolicyStored, DbError> {
+        let PolicyUpdate { draft, at, expected } = update;
         in_tx!(self.db, async |conn| -> Result<PolicyStored, DbError> {
+            lock_catalogue!(conn);
             let live = client_policies::table.find(DbUid(policy.0));
             let live = live.filter(client_policies::deleted_at.is_null());
-            if diesel::update(live).set(&row).execute(conn).await? == 0 {
+            let before = live.select(client_policies::updated_at);
+            let Some(before) = before.first::<DbInstant>(conn).await.optional()? else {
                 return Ok(PolicyStored::Unknown);
+            };
+            if expected.is_some_and(|it| it != before.0) {
+                return Ok(PolicyStored::Stale);
             }
+            let at = at.max(before.0 + Duration::from_micros(1));
+            let row = DraftRow::new(draft.clone(), at);
+            diesel::update(live).set(&row).execute(conn).await?;
             bump_catalogue!(conn);
             conn.write_effects(&self.db, effects).await?;
             Ok(PolicyStored::Done)
@@ -145,11 +156,10 @@ impl ClientPolicyStore for SqlClientPolicies {
     async fn replace(
         &self,
         policy: ClientPolicyId,
-        draft: ClientPolicyDraft,
-        at: Timestamp,
+        update: PolicyUpdate,
         effects: SideEffects,
     ) -> Result<PolicyStored, Unavailable> {
-        match self.write(policy, DraftRow::new(draft, at), &effects).await {
+        match self.write(policy, update, &effects).await {
             Err(err) if is_name_taken(&err) => Ok(PolicyStored::NameTaken),
             stored => Ok(stored?),
         }

@@ -1,6 +1,7 @@
 //! `/api/admin/client-policies` and `/api/admin/groups/{id}/client-policy`.
 
 use actix_web::HttpResponse;
+use actix_web::http::header::ETag;
 use actix_web::web::{Data, Json};
 use pia_kernel::{ClientPolicyId, GroupId, Timestamp};
 use pia_policy::{
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::row_version::{ExpectedVersion, row_tag};
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
@@ -95,13 +97,11 @@ pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ClientPolicySummary>
     Ok(Json(entries.into_iter().map(Into::into).collect()))
 }
 
-pub(crate) async fn show(
-    api: Data<Api>,
-    PathId(id): PathId,
-) -> Result<Json<ClientPolicyResponse>, HttpError> {
+pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpResponse, HttpError> {
     let policies = api.client_policies.clone();
     let policy = api.run(async move { policies.find(ClientPolicyId(id)).await }).await?;
-    Ok(Json(policy.into()))
+    let tag = ETag(row_tag(policy.updated_at));
+    Ok(HttpResponse::Ok().insert_header(tag).json(ClientPolicyResponse::from(policy)))
 }
 
 pub(crate) async fn groups(
@@ -129,11 +129,13 @@ pub(crate) async fn replace(
     caller: Caller,
     api: Data<Api>,
     PathId(id): PathId,
+    ExpectedVersion(expected): ExpectedVersion,
     Body(request): Body<ClientPolicyRequest>,
 ) -> Result<Json<Done>, HttpError> {
     let (policies, by) = (api.client_policies.clone(), caller.0.user);
     let draft = request.draft()?;
-    api.run(async move { policies.replace(by, ClientPolicyId(id), draft).await }).await?;
+    let replace = async move { policies.replace(by, ClientPolicyId(id), draft, expected).await };
+    api.run(replace).await?;
     Ok(Json(Done::success()))
 }
 

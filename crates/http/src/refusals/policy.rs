@@ -6,6 +6,7 @@ use pia_web::{ApiError, FieldError};
 use serde_json::json;
 
 use crate::HttpError;
+use crate::admin::row_version::stale;
 
 impl From<ClientPolicyError> for HttpError {
     fn from(err: ClientPolicyError) -> Self {
@@ -22,6 +23,7 @@ impl From<ClientPolicyError> for HttpError {
                 ApiError::refused(StatusCode::CONFLICT, "name_taken", message)
             }
             ClientPolicyError::Unknown | ClientPolicyError::UnknownGroup => ApiError::not_found(),
+            ClientPolicyError::Stale => stale(),
             ClientPolicyError::UnknownAssigned => {
                 ApiError::refused(StatusCode::BAD_REQUEST, "client_policy_not_found", message)
             }

@@ -106,7 +106,11 @@ fn replace() -> Route {
         "Replaces name, description and document of a client policy.",
         Some(wire::<policies::ClientPolicyRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
-        &[UNKNOWN, (409, "Another client policy has this name: `name_taken`.")],
+        &[
+            UNKNOWN,
+            (409, "Another client policy has this name: `name_taken`."),
+            (412, "The policy is not the version that `If-Match` names: `precondition_failed`."),
+        ],
     );
     write(Method::PUT, "/api/admin/client-policies/{id}", docs, POLICY_BODY, |route| {
         route.to(policies::replace)

@@ -5,6 +5,17 @@ use pia_kernel::{ClientPolicyId, GroupId, SideEffects, Timestamp, Unavailable};
 
 use super::{AssignedPolicy, ClientPolicy, ClientPolicyDraft, ClientPolicyEntry};
 
+/// New contents of a client policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyUpdate {
+    /// Contents that replace the stored ones.
+    pub draft: ClientPolicyDraft,
+    /// Time of the change.
+    pub at: Timestamp,
+    /// Time of the last change that the administrator saw; none accepts any.
+    pub expected: Option<Timestamp>,
+}
+
 /// Outcome of storing a client policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicyStored {
@@ -14,6 +25,8 @@ pub enum PolicyStored {
     Unknown,
     /// Another policy has this name, in any case.
     NameTaken,
+    /// Policy was changed since the administrator saw it.
+    Stale,
 }
 
 /// Outcome of deleting a client policy.
@@ -42,8 +55,9 @@ pub enum PolicyAssigned {
 ///
 /// Every accepted write gives the catalogue its next version, so that members
 /// get it with their next pull. However many write at once, no two policies
-/// have names that differ in case alone, and no group has a deleted policy.
-/// Times of changes only grow.
+/// have names that differ in case alone, no group has a deleted policy, and of
+/// two updates that expect the same version one is stored. Times of changes
+/// only grow.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ClientPolicyStore: Send + Sync {
@@ -67,12 +81,11 @@ pub trait ClientPolicyStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<PolicyStored, Unavailable>;
 
-    /// Replaces what a policy consists of.
+    /// Replaces the contents of a policy.
     async fn replace(
         &self,
         policy: ClientPolicyId,
-        draft: ClientPolicyDraft,
-        at: Timestamp,
+        update: PolicyUpdate,
         effects: SideEffects,
     ) -> Result<PolicyStored, Unavailable>;
 

@@ -68,7 +68,11 @@ async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatab
     assert!(pull(&client, &known).await.get("clientPolicy").is_none());
 
     let path = format!("{POLICIES}/{id}");
+    let tag = console.get(&path).await.header("etag").expect("a tag").to_owned();
     let replaced = write(&console, "PUT", &path, json!({ "name": "Office" })).await;
+    let headers = [("x-csrf-token", console.csrf_token.as_str()), ("if-match", tag.as_str())];
+    let stale = console.send("PUT", &path, &headers, &json!({ "name": "Home" })).await;
+    assert_eq!(stale.refusal(), (412, "precondition_failed"));
     assert_eq!(replaced.status, 200, "{}", replaced.text());
     assert_eq!(pull(&client, &known).await["clientPolicy"]["document"], "{}");
     let unassigned = write(&console, "PUT", DEFAULT_GROUP, json!({ "policyId": null })).await;

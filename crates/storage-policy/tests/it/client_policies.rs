@@ -3,7 +3,8 @@
 use futures_util::future::join_all;
 use pia_kernel::{ClientPolicyId, GroupId, Timestamp};
 use pia_policy::{
-    ClientPolicy, ClientPolicyDraft, ClientPolicyStore, PolicyAssigned, PolicyDeleted, PolicyStored,
+    ClientPolicy, ClientPolicyDraft, ClientPolicyStore, PolicyAssigned, PolicyDeleted,
+    PolicyStored, PolicyUpdate,
 };
 use pia_storage::Database;
 use pia_storage_policy::SqlClientPolicies;
@@ -16,6 +17,7 @@ pia_testkit::contract! {
     a_policy_is_assigned_and_not_deleted_while_it_is,
     every_accepted_write_gives_the_catalogue_another_version,
     of_many_that_take_one_name_at_once_one_does,
+    of_many_updates_that_expect_one_version_one_is_stored,
     of_a_deletion_and_an_assignment_at_once_one_wins,
 }
 
@@ -24,6 +26,10 @@ const DOCUMENT: &str = "{\"enforce\" : {\"theme\":\"\\u0064ark\"}}";
 
 fn draft(name: &str) -> ClientPolicyDraft {
     ClientPolicyDraft::parse(Some(name), Some("For all"), Some(DOCUMENT)).unwrap()
+}
+
+fn update(draft: ClientPolicyDraft, at: Timestamp) -> PolicyUpdate {
+    PolicyUpdate { draft, at, expected: None }
 }
 
 async fn created(policies: &SqlClientPolicies, name: &str) -> ClientPolicyId {
@@ -45,12 +51,13 @@ async fn a_policy_is_stored_listed_and_replaced(db: Database) {
 
     let other = ClientPolicyDraft::parse(Some("c"), None, None).unwrap();
     let later = Timestamp::from_micros(NOW.micros() + 1);
-    let replaced = policies.replace(b, other.clone(), later, noting("replace")).await.unwrap();
+    let replaced =
+        policies.replace(b, update(other.clone(), later), noting("replace")).await.unwrap();
     assert_eq!(replaced, PolicyStored::Done);
     let found = policies.find(b).await.unwrap().unwrap();
     assert_eq!(found, ClientPolicy { id: b, draft: other.clone(), updated_at: later });
     let nowhere = ClientPolicyId::generate();
-    let unknown = policies.replace(nowhere, other, later, noting("replace")).await.unwrap();
+    let unknown = policies.replace(nowhere, update(other, later), noting("replace")).await.unwrap();
     assert_eq!(unknown, PolicyStored::Unknown);
     assert_eq!((noted(&db, "create").await, noted(&db, "replace").await), (2, 1));
 }
@@ -62,9 +69,10 @@ async fn names_are_unique_among_those_that_are_not_deleted(db: Database) {
         ClientPolicy { id: ClientPolicyId::generate(), draft: draft("SALES"), updated_at: NOW };
 
     let taken = policies.create(again.clone(), noting("taken")).await.unwrap();
-    let renamed = policies.replace(second, draft("sales"), NOW, noting("taken")).await.unwrap();
+    let renamed =
+        policies.replace(second, update(draft("sales"), NOW), noting("taken")).await.unwrap();
     assert_eq!((taken, renamed), (PolicyStored::NameTaken, PolicyStored::NameTaken));
-    let same = policies.replace(first, draft("SALES"), NOW, noting("same")).await.unwrap();
+    let same = policies.replace(first, update(draft("SALES"), NOW), noting("same")).await.unwrap();
     assert_eq!(same, PolicyStored::Done);
 
     let deleted = policies.delete(first, NOW, noting("delete")).await.unwrap();
@@ -112,7 +120,7 @@ async fn every_accepted_write_gives_the_catalogue_another_version(db: Database) 
     let mut versions = vec![catalogue_version(&db).await];
     let id = created(&policies, "One").await;
     versions.push(catalogue_version(&db).await);
-    policies.replace(id, draft("Two"), NOW, noting("x")).await.unwrap();
+    policies.replace(id, update(draft("Two"), NOW), noting("x")).await.unwrap();
     versions.push(catalogue_version(&db).await);
     policies.assign(DEFAULT, Some(id), noting("x")).await.unwrap();
     versions.push(catalogue_version(&db).await);
@@ -133,6 +141,20 @@ async fn of_many_that_take_one_name_at_once_one_does(db: Database) {
 
     let stored = all.into_iter().filter(|it| *it.as_ref().unwrap() == PolicyStored::Done);
     assert_eq!((stored.count(), noted(&db, "create").await), (1, 1));
+}
+
+async fn of_many_updates_that_expect_one_version_one_is_stored(db: Database) {
+    let policies = SqlClientPolicies::new(db.clone());
+    let id = created(&policies, "One").await;
+    let expecting = || PolicyUpdate { expected: Some(NOW), ..update(draft("Two"), NOW) };
+
+    let all = join_all((0..16).map(|_| policies.replace(id, expecting(), noting("r")))).await;
+
+    let all: Vec<_> = all.into_iter().map(Result::unwrap).collect();
+    assert_eq!(all.iter().filter(|it| **it == PolicyStored::Done).count(), 1);
+    assert_eq!(all.iter().filter(|it| **it == PolicyStored::Stale).count(), 15);
+    assert!(policies.find(id).await.unwrap().unwrap().updated_at > NOW);
+    assert_eq!(noted(&db, "r").await, 1);
 }
 
 async fn of_a_deletion_and_an_assignment_at_once_one_wins(db: Database) {
