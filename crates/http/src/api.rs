@@ -6,7 +6,7 @@ use pia_assistant::Credits;
 use pia_e2ee::E2ee;
 use pia_identity::{CallerState, Identity, ReauthProof};
 use pia_kernel::{LiveSetting, Reauthentication, Secret, SessionId, UserId};
-use pia_policy::{ClientPolicies, ManagedPersonas};
+use pia_policy::{ClientPolicies, Groups, ManagedPersonas};
 use pia_sync::Chats;
 use pia_web::{ApiError, ConcurrencyLimiter, Runner};
 
@@ -27,6 +27,8 @@ pub struct Api {
     pub e2ee: E2ee,
     /// Settings that administrators publish to clients.
     pub client_policies: ClientPolicies,
+    /// Groups, their settings and members.
+    pub groups: Groups,
     /// Personas that administrators publish to groups.
     pub personas: ManagedPersonas,
     /// Credits left to a caller.

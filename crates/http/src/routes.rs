@@ -10,6 +10,7 @@ mod chats;
 mod client_policies;
 mod e2ee;
 mod e2ee_recovery;
+mod groups;
 mod mfa;
 mod passkeys;
 mod passwords;
@@ -44,6 +45,7 @@ pub fn routes() -> Vec<Route> {
         admin::routes(),
         client_policies::routes(),
         personas::routes(),
+        groups::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

@@ -8,6 +8,7 @@ use pia_console::{AccountPages, SetupPages};
 use pia_http::{Api, BrowserRedirects};
 use pia_identity::ApiKeyAuthenticator;
 use pia_passwords::PoolSize;
+use pia_policy::Groups;
 use pia_web::{Budgets, ConcurrencyLimiter, ConsoleCookie, Gates, RouteTable, Runner};
 
 use super::identity::IdentityParts;
@@ -21,6 +22,7 @@ pub(super) fn api(
     base: &Infrastructure<'_>,
     use_cases: UseCases,
     credits: Credits,
+    groups: Groups,
     runner: &Runner,
 ) -> Api {
     let UseCases { identity, sync, chats, e2ee, client_policies, personas, .. } = use_cases;
@@ -32,6 +34,7 @@ pub(super) fn api(
         chats,
         e2ee,
         client_policies,
+        groups,
         personas,
         credits,
         readiness: Arc::new(readiness),

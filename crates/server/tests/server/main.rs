@@ -9,6 +9,7 @@ mod admin;
 mod admin_groups;
 mod bodies;
 mod client_policies;
+mod console_groups;
 mod foreign_rows;
 mod foundations;
 mod licence;

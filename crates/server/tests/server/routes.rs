@@ -138,6 +138,14 @@ const MEANT: &str = "
     DELETE /api/admin/client-policies/{id}       admins  licensed  global  GroupManagement
     GET  /api/admin/groups/{id}/client-policy    admins  ended     global
     PUT  /api/admin/groups/{id}/client-policy    admins  licensed  global  GroupManagement
+    GET  /api/admin/groups                       admins  ended     global
+    GET  /api/admin/groups/{id}                  admins  ended     global
+    POST /api/admin/groups                       admins  licensed  global  GroupManagement
+    PUT  /api/admin/groups/{id}                  admins  licensed  global  GroupManagement
+    DELETE /api/admin/groups/{id}                admins  licensed  global  GroupManagement
+    GET  /api/admin/groups/{id}/settings         admins  ended     global
+    PATCH /api/admin/groups/{id}/settings        admins  licensed  global  GroupManagement
+    PUT  /api/admin/users/{id}/group             admins  licensed  global  GroupManagement
     GET  /api/admin/managed-personas             admins  ended     global
     GET  /api/admin/managed-personas/{id}        admins  ended     global
     GET  /api/admin/managed-personas/{id}/groups admins  ended     global
@@ -218,7 +226,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 91);
+    assert_eq!(closed.len(), 99);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,39 @@
+//! Groups.
+
+use actix_web::http::StatusCode;
+use pia_policy::{GroupError, SettingsError};
+use pia_web::{ApiError, FieldError};
+
+use crate::HttpError;
+
+impl From<GroupError> for HttpError {
+    fn from(err: GroupError) -> Self {
+        let invalid = |field: &str, message: String| {
+            let field = field.to_owned();
+            ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
+        };
+        let conflict = |code, message: &str| ApiError::refused(StatusCode::CONFLICT, code, message);
+        Self::from(match err {
+            GroupError::Name(err) => invalid("name", err.to_string()),
+            GroupError::Settings(err) => invalid(field_of(err), err.to_string()),
+            GroupError::NameTaken => conflict("name_taken", "Another group has this name."),
+            GroupError::Unknown | GroupError::UnknownAccount => ApiError::not_found(),
+            GroupError::IsDefault => {
+                conflict("default_group", "The group of new accounts can't be deleted.")
+            }
+            GroupError::HasMembers => {
+                conflict("group_in_use", "The group has members. Move them to another group first.")
+            }
+            GroupError::Unavailable(err) => err.into(),
+        })
+    }
+}
+
+fn field_of(err: SettingsError) -> &'static str {
+    match err {
+        SettingsError::Limit | SettingsError::Entry => "",
+        SettingsError::Mode => "modes",
+        SettingsError::PersonaType | SettingsError::TooManyTypes => "personaTypes",
+        SettingsError::TooManyModels => "models",
+    }
+}

@@ -1,0 +1,98 @@
+//! Administration of groups.
+
+use actix_web::http::Method;
+use pia_web::{Docs, ResponseDoc, Route, WireType, wire};
+
+use super::KIB;
+use super::client_policies::{read, write};
+use crate::admin::groups;
+use crate::auth;
+
+const GROUPS: &str = "/api/admin/groups";
+const GROUP: &str = "/api/admin/groups/{id}";
+const SETTINGS: &str = "/api/admin/groups/{id}/settings";
+const UNKNOWN: (u16, &str) = (404, "There is no such group: `not_found`.");
+const TAKEN: (u16, &str) = (409, "Another group has this name: `name_taken`.");
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![list(), show(), create(), rename(), delete(), settings(), change(), move_user()]
+}
+
+fn list() -> Route {
+    let answer = ResponseDoc::List(wire::<groups::GroupResponse>);
+    let docs = docs("Lists the groups: the default one, then by name.", None, answer, &[]);
+    read(GROUPS, docs, |route| route.to(groups::list))
+}
+
+fn show() -> Route {
+    let answer = ResponseDoc::Json(wire::<groups::GroupResponse>);
+    let docs = docs("Returns a group.", None, answer, &[UNKNOWN]);
+    read(GROUP, docs, |route| route.to(groups::show))
+}
+
+fn create() -> Route {
+    let docs = docs(
+        "Creates a group.",
+        Some(wire::<groups::GroupRequest>),
+        ResponseDoc::Created(wire::<groups::GroupCreated>),
+        &[TAKEN],
+    );
+    write(Method::POST, GROUPS, docs, 4 * KIB, |route| route.to(groups::create))
+}
+
+fn rename() -> Route {
+    let docs = docs(
+        "Renames a group.",
+        Some(wire::<groups::GroupRequest>),
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[UNKNOWN, TAKEN],
+    );
+    write(Method::PUT, GROUP, docs, 4 * KIB, |route| route.to(groups::rename))
+}
+
+fn delete() -> Route {
+    let docs = docs(
+        "Deletes a group without members.",
+        None,
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[UNKNOWN, (409, "It has members, or is the default: `group_in_use`, `default_group`.")],
+    );
+    write(Method::DELETE, GROUP, docs, KIB, |route| route.to(groups::delete))
+}
+
+fn settings() -> Route {
+    let answer = ResponseDoc::Json(wire::<groups::GroupSettingsResponse>);
+    let docs = docs("Returns the settings of a group.", None, answer, &[UNKNOWN]);
+    read(SETTINGS, docs, |route| route.to(groups::settings))
+}
+
+fn change() -> Route {
+    let docs = docs(
+        "Changes settings of a group: what is omitted stays, null restores the default.",
+        Some(wire::<groups::GroupSettingsRequest>),
+        ResponseDoc::Json(wire::<groups::GroupSettingsResponse>),
+        &[UNKNOWN],
+    );
+    write(Method::PATCH, SETTINGS, docs, 64 * KIB, |route| route.to(groups::change))
+}
+
+fn move_user() -> Route {
+    let docs = docs(
+        "Moves a user to another group.",
+        Some(wire::<groups::MoveUserRequest>),
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[(404, "There is no such user or group: `not_found`.")],
+    );
+    write(Method::PUT, "/api/admin/users/{id}/group", docs, 4 * KIB, |route| {
+        route.to(groups::move_user)
+    })
+}
+
+fn docs(
+    summary: &'static str,
+    request: Option<WireType>,
+    answer: ResponseDoc,
+    refusals: &'static [(u16, &'static str)],
+) -> Docs {
+    Docs { tag: "admin", summary, request, answer, refusals }
+}
