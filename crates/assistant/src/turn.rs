@@ -1,5 +1,7 @@
 //! Turn of a conversation, which may take several calls of a model.
 
+mod capable_models;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +15,10 @@ use crate::credits::admission::{AdmittedCall, CallRequest};
 use crate::credits::metered_call::{Billable, CallEnd, MeteredCall};
 use crate::credits::rates::{Micros, Rates};
 use crate::credits::usage::Usage;
-use crate::error::{AssistantError, Violation};
+use crate::error::AssistantError;
 use crate::gateway::{AiCaller, Gateway, cost};
 use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError};
 use crate::request::chat_body::ChatBody;
-use crate::request::messages::MAX_VIOLATIONS;
 use crate::request::prompt_body::{AddedMessages, UpstreamPrompt};
 use crate::request::sample::PromptText;
 use crate::request::surface::Surface;
@@ -30,9 +31,9 @@ use crate::routing::upstream_limiter::Permit;
 use crate::rules::GroupRules;
 use crate::stream;
 use crate::stream::start::{StartedStream, reject_error_body, start_stream};
-use crate::tools::HostedTool;
 use crate::tools::calls::{Call, assistant_message, tool_result};
 use crate::tools::server::{ServerToolTask, ServerTools, format_results};
+use capable_models::retain_capable;
 
 /// Maximum number of upstream calls a turn; further tool calls are not run.
 const MAX_UPSTREAM_CALLS: usize = 8;
@@ -105,21 +106,7 @@ impl Turn {
         let optimising = (otherwise == Mode::Optimize).then_some(otherwise);
         let mut route = route(&catalogue, &rules, caller.mode.or(optimising), &prompt.model_hint)
             .ok_or(AssistantError::NotConfigured)?;
-        let hosted = &prompt.hosted;
-        if let Some(first) = route.first() {
-            let refused = hosted.iter().filter(|it| !first.runs(it)).take(MAX_VIOLATIONS);
-            let refused: Vec<_> = refused.map(HostedTool::not_allowed).collect();
-            if !refused.is_empty() {
-                return Err(AssistantError::Invalid(refused));
-            }
-        }
-        route.retain(|model| hosted.iter().all(|it| model.runs(it)));
-        if let Some(field) = &prompt.address {
-            if !route.first().is_some_and(|it| it.fetches()) {
-                return Err(not_fetched(field));
-            }
-            route.retain(|it| it.fetches());
-        }
+        retain_capable(&mut route, &prompt)?;
         let tools = match (served, route.first()) {
             (ToolMode::WithTools, Some(first)) => {
                 ServerTools::for_prompt(first, &catalogue, &mut prompt)
@@ -382,12 +369,6 @@ impl Turn {
             effort: self.prompt.effort.or(target.reasoning_effort),
         }
     }
-}
-
-/// The caller can send what they mean in the request.
-fn not_fetched(field: &str) -> AssistantError {
-    let message = "This model can't fetch URLs. Send images and files as data: URLs.";
-    AssistantError::Invalid(vec![Violation::new(field, "address_not_allowed", message)])
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub struct PublishedPersona {
     pub id: PersonaId,
     /// Contents of the persona.
     pub content: PersonaContent,
-    /// False if members do not get it for now.
+    /// False if members do not get it until it is active again.
     pub is_active: bool,
     /// Time of its creation.
     pub created_at: Timestamp,

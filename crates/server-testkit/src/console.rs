@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
-use crate::harness::{PASSWORD, TestApp};
+use crate::harness::{PASSWORD, Setting, TestApp};
 
 /// Browser that is signed in to the console.
 pub struct Console {
@@ -13,6 +13,16 @@ pub struct Console {
     pub cookie: String,
     /// Token that it sends with writes.
     pub csrf_token: String,
+}
+
+/// Starts a server that requires no second factor. Returns it with an
+/// administrator's desktop and console.
+pub async fn administrator(setting: Setting) -> (TestApp, Client, Console) {
+    const ADA: &str = "ada@example.org";
+    let app = setting.with("Admin:RequireSecondFactor", false).start().await;
+    let client = app.sign_up(ADA).await;
+    let console = Console::open(&app, ADA).await;
+    (app, client, console)
 }
 
 impl Console {
@@ -38,6 +48,12 @@ impl Console {
     /// Sends a `GET`.
     pub async fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[], &Value::Null).await
+    }
+
+    /// Sends a write with the CSRF token.
+    pub async fn write(&self, method: &str, path: &str, body: Value) -> Answer {
+        let token = [("x-csrf-token", self.csrf_token.as_str())];
+        self.send(method, path, &token, &body).await
     }
 
     /// Sends a write with these headers besides the cookie.

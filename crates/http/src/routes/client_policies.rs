@@ -62,7 +62,8 @@ pub(super) fn write(
     }
 }
 
-fn docs(
+/// Documentation of a row of administrators.
+pub(super) fn docs(
     summary: &'static str,
     request: Option<WireType>,
     answer: ResponseDoc,

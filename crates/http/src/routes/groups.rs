@@ -1,10 +1,10 @@
 //! Administration of groups.
 
 use actix_web::http::Method;
-use pia_web::{Docs, ResponseDoc, Route, WireType, wire};
+use pia_web::{ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{read, write};
+use super::client_policies::{docs, read, write};
 use crate::admin::groups;
 use crate::auth;
 
@@ -86,13 +86,4 @@ fn move_user() -> Route {
     write(Method::PUT, "/api/admin/users/{id}/group", docs, 4 * KIB, |route| {
         route.to(groups::move_user)
     })
-}
-
-fn docs(
-    summary: &'static str,
-    request: Option<WireType>,
-    answer: ResponseDoc,
-    refusals: &'static [(u16, &'static str)],
-) -> Docs {
-    Docs { tag: "admin", summary, request, answer, refusals }
 }

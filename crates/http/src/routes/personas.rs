@@ -1,10 +1,10 @@
 //! Administration of managed personas.
 
 use actix_web::http::Method;
-use pia_web::{Docs, ResponseDoc, Route, WireType, wire};
+use pia_web::{ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{read, write};
+use super::client_policies::{docs, read, write};
 use crate::admin::personas;
 use crate::auth;
 
@@ -106,13 +106,4 @@ fn persona() -> ResponseDoc {
 
 fn ids() -> ResponseDoc {
     ResponseDoc::List(wire::<personas::EntryId>)
-}
-
-fn docs(
-    summary: &'static str,
-    request: Option<WireType>,
-    answer: ResponseDoc,
-    refusals: &'static [(u16, &'static str)],
-) -> Docs {
-    Docs { tag: "admin", summary, request, answer, refusals }
 }

@@ -17,8 +17,7 @@ const DEFAULT_GROUP: &str = "00000000-0000-7000-8000-000000000001";
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}"#;
 
 async fn write(console: &Console, method: &str, path: &str, body: Value) -> Value {
-    let token = [("x-csrf-token", console.csrf_token.as_str())];
-    let answer = console.send(method, path, &token, &body).await;
+    let answer = console.write(method, path, body).await;
     assert!(answer.status < 300, "{}", answer.text());
     answer.body
 }

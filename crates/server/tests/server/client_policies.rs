@@ -3,15 +3,14 @@
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::{Edition, Terms};
-use pia_server_testkit::client::{Answer, Client};
-use pia_server_testkit::console::Console;
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::client::Client;
+use pia_server_testkit::console::{Console, administrator};
+use pia_server_testkit::harness::Setting;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-const ADA: &str = "ada@example.org";
 const POLICIES: &str = "/api/admin/client-policies";
 const DEFAULT_GROUP: &str = "/api/admin/groups/00000000-0000-7000-8000-000000000001/client-policy";
 const DOCUMENT: &str = "{\"enforce\" : {\"theme\":\"\\u0064ark\", \"n\":1.50}}";
@@ -25,21 +24,9 @@ on_both_databases!(
 );
 
 /// An administrator's browser, on a server that requires no second factor.
-async fn administrator(setting: Setting) -> (TestApp, Client, Console) {
-    let app = setting.with("Admin:RequireSecondFactor", false).start().await;
-    let client = app.sign_up(ADA).await;
-    let console = Console::open(&app, ADA).await;
-    (app, client, console)
-}
-
-async fn write(console: &Console, method: &str, path: &str, body: Value) -> Answer {
-    let token = [("x-csrf-token", console.csrf_token.as_str())];
-    console.send(method, path, &token, &body).await
-}
-
 async fn created(console: &Console, name: &str) -> String {
     let body = json!({ "name": name, "document": format!("  {DOCUMENT}\n") });
-    let created = write(console, "POST", POLICIES, body).await;
+    let created = console.write("POST", POLICIES, body).await;
     assert_eq!(created.status, 201, "{}", created.text());
     created.body["id"].as_str().expect("an id").to_owned()
 }
@@ -56,7 +43,7 @@ async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatab
     assert_eq!(before["clientPolicy"], json!({ "document": "{}" }));
     let id = created(&console, "Office").await;
 
-    let assigned = write(&console, "PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
+    let assigned = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
     assert_eq!((assigned.status, &assigned.body["name"]), (200, &json!("Office")));
     assert_eq!(console.get(DEFAULT_GROUP).await.body, assigned.body);
 
@@ -69,13 +56,13 @@ async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatab
 
     let path = format!("{POLICIES}/{id}");
     let tag = console.get(&path).await.header("etag").expect("a tag").to_owned();
-    let replaced = write(&console, "PUT", &path, json!({ "name": "Office" })).await;
+    let replaced = console.write("PUT", &path, json!({ "name": "Office" })).await;
     let headers = [("x-csrf-token", console.csrf_token.as_str()), ("if-match", tag.as_str())];
     let stale = console.send("PUT", &path, &headers, &json!({ "name": "Home" })).await;
     assert_eq!(stale.refusal(), (412, "precondition_failed"));
     assert_eq!(replaced.status, 200, "{}", replaced.text());
     assert_eq!(pull(&client, &known).await["clientPolicy"]["document"], "{}");
-    let unassigned = write(&console, "PUT", DEFAULT_GROUP, json!({ "policyId": null })).await;
+    let unassigned = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": null })).await;
     assert_eq!((unassigned.status, &unassigned.body), (200, &json!({ "document": "{}" })));
     assert_eq!(pull(&client, "").await["clientPolicy"], json!({ "document": "{}" }));
 }
@@ -88,7 +75,7 @@ async fn a_policy_is_shown_listed_replaced_and_deleted(database: TestDatabase) {
 
     let shown = console.get(&path).await.body;
     assert_eq!((&shown["name"], &shown["document"]), (&json!("Office"), &json!(DOCUMENT)));
-    write(&console, "PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
+    console.write("PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
     let listed = console.get(POLICIES).await.body;
     let updated_at = shown["updatedAt"].clone();
     assert_eq!(
@@ -99,16 +86,16 @@ async fn a_policy_is_shown_listed_replaced_and_deleted(database: TestDatabase) {
     let groups = console.get(&format!("{path}/groups")).await.body;
     assert_eq!((groups.as_array().map(Vec::len), groups[0]["name"].is_string()), (Some(1), true));
 
-    let in_use = write(&console, "DELETE", &path, Value::Null).await;
+    let in_use = console.write("DELETE", &path, Value::Null).await;
     assert_eq!(in_use.refusal(), (409, "client_policy_in_use"));
     assert_eq!(in_use.body["groups"], json!([groups[0]["name"]]));
-    write(&console, "PUT", DEFAULT_GROUP, json!({ "policyId": null })).await;
-    assert_eq!(write(&console, "DELETE", &path, Value::Null).await.status, 200);
+    console.write("PUT", DEFAULT_GROUP, json!({ "policyId": null })).await;
+    assert_eq!(console.write("DELETE", &path, Value::Null).await.status, 200);
     for gone in [
         console.get(&path).await,
         console.get(&format!("{path}/groups")).await,
-        write(&console, "PUT", &path, json!({ "name": "x" })).await,
-        write(&console, "DELETE", &path, Value::Null).await,
+        console.write("PUT", &path, json!({ "name": "x" })).await,
+        console.write("DELETE", &path, Value::Null).await,
     ] {
         assert_eq!(gone.refusal(), (404, "not_found"));
     }
@@ -126,21 +113,21 @@ async fn refusals_name_their_reason(database: TestDatabase) {
         (json!({ "name": "a", "document": r#"{"Defaults":{}}"# }), "document"),
         (json!({ "name": "a", "document": r#"{"enforce":{"SyncEnabled":true}}"# }), "document"),
     ] {
-        let refused = write(&console, "POST", POLICIES, body).await;
+        let refused = console.write("POST", POLICIES, body).await;
         assert_eq!(refused.refusal(), (400, "validation_failed"), "{}", refused.text());
         assert_eq!(refused.body["errors"][0]["field"], field);
     }
-    let taken = write(&console, "POST", POLICIES, json!({ "name": "OFFICE" })).await;
+    let taken = console.write("POST", POLICIES, json!({ "name": "OFFICE" })).await;
     assert_eq!(taken.refusal(), (409, "name_taken"));
     for unknown in [json!(Uuid::now_v7()), json!("5"), json!("")] {
-        let refused = write(&console, "PUT", DEFAULT_GROUP, json!({ "policyId": unknown })).await;
+        let refused = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": unknown })).await;
         assert_eq!(refused.refusal(), (400, "client_policy_not_found"), "{unknown}");
     }
     let nowhere = format!("/api/admin/groups/{}/client-policy", Uuid::now_v7());
     assert_eq!(console.get(&nowhere).await.refusal(), (404, "not_found"));
-    let nowhere = write(&console, "PUT", &nowhere, json!({ "policyId": id })).await;
+    let nowhere = console.write("PUT", &nowhere, json!({ "policyId": id })).await;
     assert_eq!(nowhere.refusal(), (404, "not_found"));
-    let numbers = write(&console, "POST", POLICIES, json!({ "name": 5 })).await;
+    let numbers = console.write("POST", POLICIES, json!({ "name": 5 })).await;
     assert_eq!(numbers.refusal(), (400, "validation_failed"));
 }
 
@@ -152,7 +139,7 @@ async fn of_many_writes_of_a_policy_each_is_stored_whole(database: TestDatabase)
         let document = format!("{{\"defaults\":{{\"n\":{n}}}}}");
         json!({ "name": format!("Office {n}"), "description": n.to_string(), "document": document })
     });
-    let answers = join_all(bodies.map(|it| write(&console, "PUT", &path, it))).await;
+    let answers = join_all(bodies.map(|it| console.write("PUT", &path, it))).await;
 
     assert!(answers.iter().all(|it| it.status == 200));
     let stored = console.get(&path).await.body;
@@ -165,11 +152,11 @@ async fn every_write_is_audited(database: TestDatabase) {
     let (app, _, console) = administrator(Setting::on(database)).await;
     let id = created(&console, "Office").await;
     let path = format!("{POLICIES}/{id}");
-    write(&console, "PUT", &path, json!({ "name": "Home" })).await;
+    console.write("PUT", &path, json!({ "name": "Home" })).await;
     for policy in [json!(id), Value::Null] {
-        write(&console, "PUT", DEFAULT_GROUP, json!({ "policyId": policy })).await;
+        console.write("PUT", DEFAULT_GROUP, json!({ "policyId": policy })).await;
     }
-    write(&console, "DELETE", &path, Value::Null).await;
+    console.write("DELETE", &path, Value::Null).await;
 
     for (action, object, count) in [
         ("ClientPolicy.Created", format!("client-policy:{id}"), 1),
@@ -190,7 +177,7 @@ async fn without_the_feature_policies_are_read_and_not_written() {
 
     assert_eq!(console.get(POLICIES).await.status, 200);
     assert_eq!(console.get(DEFAULT_GROUP).await.status, 200);
-    let refused = write(&console, "POST", POLICIES, json!({ "name": "x" })).await;
+    let refused = console.write("POST", POLICIES, json!({ "name": "x" })).await;
     assert_eq!(refused.refusal(), (403, "feature_not_licensed"));
     assert_eq!(refused.body["feature"], "GroupManagement");
 }

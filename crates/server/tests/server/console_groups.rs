@@ -1,15 +1,13 @@
 //! Groups, managed from an administrator's browser.
 
 use futures_util::future::join_all;
-use pia_server_testkit::client::{Answer, Client};
-use pia_server_testkit::console::Console;
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::console::{Console, administrator};
+use pia_server_testkit::harness::Setting;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-const ADA: &str = "ada@example.org";
 const GROUPS: &str = "/api/admin/groups";
 const DEFAULT_GROUP: &str = "00000000-0000-7000-8000-000000000001";
 
@@ -21,29 +19,17 @@ on_both_databases!(
     of_many_that_create_one_name_one_does,
 );
 
-async fn administrator(database: TestDatabase) -> (TestApp, Client, Console) {
-    let app = Setting::on(database).with("Admin:RequireSecondFactor", false).start().await;
-    let client = app.sign_up(ADA).await;
-    let console = Console::open(&app, ADA).await;
-    (app, client, console)
-}
-
-async fn write(console: &Console, method: &str, path: &str, body: Value) -> Answer {
-    let token = [("x-csrf-token", console.csrf_token.as_str())];
-    console.send(method, path, &token, &body).await
-}
-
 async fn created(console: &Console, name: &str) -> String {
-    let created = write(console, "POST", GROUPS, json!({ "name": name })).await;
+    let created = console.write("POST", GROUPS, json!({ "name": name })).await;
     assert_eq!(created.status, 201, "{}", created.text());
     created.body["id"].as_str().expect("an id").to_owned()
 }
 
 async fn a_group_is_created_renamed_and_deleted(database: TestDatabase) {
-    let (_app, _, console) = administrator(database).await;
+    let (_app, _, console) = administrator(Setting::on(database)).await;
     let path = format!("{GROUPS}/{}", created(&console, "Sales").await);
 
-    let renamed = write(&console, "PUT", &path, json!({ "name": "Sellers" })).await;
+    let renamed = console.write("PUT", &path, json!({ "name": "Sellers" })).await;
     assert_eq!(renamed.status, 200, "{}", renamed.text());
     let shown = console.get(&path).await.body;
     assert_eq!((&shown["name"], &shown["memberCount"]), (&json!("Sellers"), &json!(0)));
@@ -51,19 +37,19 @@ async fn a_group_is_created_renamed_and_deleted(database: TestDatabase) {
     assert_eq!((&listed[0]["isDefault"], &listed[0]["memberCount"]), (&json!(true), &json!(1)));
     assert_eq!(listed[1], shown);
 
-    assert_eq!(write(&console, "DELETE", &path, Value::Null).await.status, 200);
+    assert_eq!(console.write("DELETE", &path, Value::Null).await.status, 200);
     assert_eq!(console.get(&path).await.refusal(), (404, "not_found"));
 }
 
 async fn settings_change_one_by_one(database: TestDatabase) {
-    let (_app, _, console) = administrator(database).await;
+    let (_app, _, console) = administrator(Setting::on(database)).await;
     let path = format!("{GROUPS}/{}/settings", created(&console, "Sales").await);
 
     let first = json!({ "credits": { "weekly": 5000 }, "quotas": { "ManagedPersonas": 3 } });
-    assert_eq!(write(&console, "PATCH", &path, first).await.status, 200);
+    assert_eq!(console.write("PATCH", &path, first).await.status, 200);
     let second = json!({ "quotas": { "ManagedPersonas": null }, "pool": true,
         "modes": { "research": "large" }, "personaTypes": { "Code": "coder" }, "models": ["x"] });
-    let changed = write(&console, "PATCH", &path, second).await;
+    let changed = console.write("PATCH", &path, second).await;
 
     assert_eq!(changed.status, 200, "{}", changed.text());
     assert_eq!(
@@ -77,24 +63,24 @@ async fn settings_change_one_by_one(database: TestDatabase) {
 }
 
 async fn a_moved_user_is_in_the_group_with_the_next_request(database: TestDatabase) {
-    let (app, client, console) = administrator(database).await;
+    let (app, client, console) = administrator(Setting::on(database)).await;
     let sales = created(&console, "Sales").await;
     let me = client.get("/auth/me").await.body;
     let user = me["id"].as_str().expect("an id");
 
     let path = format!("/api/admin/users/{user}/group");
-    let moved = write(&console, "PUT", &path, json!({ "groupId": sales })).await;
+    let moved = console.write("PUT", &path, json!({ "groupId": sales })).await;
     assert_eq!(moved.status, 200, "{}", moved.text());
 
     assert_eq!(console.get("/api/admin/session").await.body["groupId"], json!(sales));
-    let in_use = write(&console, "DELETE", &format!("{GROUPS}/{sales}"), Value::Null).await;
+    let in_use = console.write("DELETE", &format!("{GROUPS}/{sales}"), Value::Null).await;
     assert_eq!(in_use.refusal(), (409, "group_in_use"));
     let entries = "audit_entries WHERE action = 'Group.MemberAdded'";
     assert_eq!(app.count(entries).await, 1);
 }
 
 async fn refusals_name_their_reason(database: TestDatabase) {
-    let (_app, _, console) = administrator(database).await;
+    let (_app, _, console) = administrator(Setting::on(database)).await;
     let id = created(&console, "Sales").await;
     let settings = format!("{GROUPS}/{id}/settings");
 
@@ -107,21 +93,21 @@ async fn refusals_name_their_reason(database: TestDatabase) {
         ("PATCH", &settings, json!({ "credits": { "weekly": -1 } }), ""),
         ("PUT", &format!("/api/admin/users/{}/group", Uuid::now_v7()), json!({}), "groupId"),
     ] {
-        let refused = write(&console, method, path, body).await;
+        let refused = console.write(method, path, body).await;
         assert_eq!(refused.refusal(), (400, "validation_failed"), "{}", refused.text());
         assert_eq!(refused.body["errors"][0]["field"], field, "{}", refused.text());
     }
-    let taken = write(&console, "POST", GROUPS, json!({ "name": "SALES" })).await;
+    let taken = console.write("POST", GROUPS, json!({ "name": "SALES" })).await;
     assert_eq!(taken.refusal(), (409, "name_taken"));
     let default = format!("{GROUPS}/{DEFAULT_GROUP}");
-    let kept = write(&console, "DELETE", &default, Value::Null).await;
+    let kept = console.write("DELETE", &default, Value::Null).await;
     assert_eq!(kept.refusal(), (409, "default_group"));
 }
 
 async fn of_many_that_create_one_name_one_does(database: TestDatabase) {
-    let (_app, _, console) = administrator(database).await;
+    let (_app, _, console) = administrator(Setting::on(database)).await;
 
-    let all = (0..50).map(|_| write(&console, "POST", GROUPS, json!({ "name": "Sales" })));
+    let all = (0..50).map(|_| console.write("POST", GROUPS, json!({ "name": "Sales" })));
     let all = join_all(all).await;
 
     assert_eq!(all.iter().filter(|it| it.status == 201).count(), 1);

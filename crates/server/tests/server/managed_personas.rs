@@ -1,14 +1,13 @@
 //! Managed personas: from an administrator's browser to a member's pull.
 
 use pia_server_testkit::client::{Answer, Client};
-use pia_server_testkit::console::Console;
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::console::{Console, administrator};
+use pia_server_testkit::harness::Setting;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-const ADA: &str = "ada@example.org";
 const PERSONAS: &str = "/api/admin/managed-personas";
 const DEFAULT_GROUP: &str = "00000000-0000-7000-8000-000000000001";
 const MEMORY: &str = "10000000-0000-0000-0000-000000000001";
@@ -21,30 +20,18 @@ on_both_databases!(
     a_full_group_gets_no_more_personas,
 );
 
-async fn administrator(database: TestDatabase) -> (TestApp, Client, Console) {
-    let app = Setting::on(database).with("Admin:RequireSecondFactor", false).start().await;
-    let client = app.sign_up(ADA).await;
-    let console = Console::open(&app, ADA).await;
-    (app, client, console)
-}
-
-async fn write(console: &Console, method: &str, path: &str, body: Value) -> Answer {
-    let token = [("x-csrf-token", console.csrf_token.as_str())];
-    console.send(method, path, &token, &body).await
-}
-
 fn persona(name: &str) -> Value {
     json!({ "name": name, "systemPrompt": "Be exact.", "expertise": ["law"], "toolScope": 1 })
 }
 
 async fn created(console: &Console, name: &str) -> String {
-    let created = write(console, "POST", PERSONAS, persona(name)).await;
+    let created = console.write("POST", PERSONAS, persona(name)).await;
     assert_eq!(created.status, 201, "{}", created.text());
     format!("{PERSONAS}/{}", created.body["id"].as_str().expect("an id"))
 }
 
 async fn assign(console: &Console, persona: &str, groups: &[&str]) -> Answer {
-    write(console, "PUT", &format!("{persona}/groups"), json!({ "groupIds": groups })).await
+    console.write("PUT", &format!("{persona}/groups"), json!({ "groupIds": groups })).await
 }
 
 async fn pulled(client: &Client) -> Value {
@@ -54,7 +41,7 @@ async fn pulled(client: &Client) -> Value {
 }
 
 async fn a_member_gets_an_assigned_persona_until_it_is_deleted(database: TestDatabase) {
-    let (_app, client, console) = administrator(database).await;
+    let (_app, client, console) = administrator(Setting::on(database)).await;
     let none = json!({ "personas": [], "recentlyRemoved": [] });
     let path = created(&console, "Ada").await;
     assert_eq!(pulled(&client).await, none);
@@ -68,27 +55,27 @@ async fn a_member_gets_an_assigned_persona_until_it_is_deleted(database: TestDat
 
     let mut inactive = persona("Ada");
     inactive["isActive"] = json!(false);
-    write(&console, "PUT", &path, inactive).await;
+    console.write("PUT", &path, inactive).await;
     let removed = json!({ "personas": [], "recentlyRemoved": [shown["id"]] });
     assert_eq!(pulled(&client).await, removed);
-    let kept = write(&console, "PUT", &path, persona("Eve")).await;
+    let kept = console.write("PUT", &path, persona("Eve")).await;
     assert_eq!((kept.status, pulled(&client).await), (200, removed.clone()));
 
     let mut active = persona("Eve");
     active["isActive"] = json!(true);
-    write(&console, "PUT", &path, active).await;
+    console.write("PUT", &path, active).await;
     assert_eq!(pulled(&client).await["personas"][0]["name"], "Eve");
-    assert_eq!(write(&console, "DELETE", &path, Value::Null).await.status, 200);
+    assert_eq!(console.write("DELETE", &path, Value::Null).await.status, 200);
     assert_eq!(pulled(&client).await, removed);
     assert_eq!(console.get(&path).await.refusal(), (404, "not_found"));
 }
 
 async fn a_persona_is_shown_listed_and_replaced(database: TestDatabase) {
-    let (app, _, console) = administrator(database).await;
+    let (app, _, console) = administrator(Setting::on(database)).await;
     assert_eq!(console.get(PERSONAS).await.body, json!([]));
     let path = created(&console, " Ada ").await;
     let plugins = json!({ "pluginIds": [MEMORY, MEMORY] });
-    assert_eq!(write(&console, "PUT", &format!("{path}/plugins"), plugins).await.status, 200);
+    assert_eq!(console.write("PUT", &format!("{path}/plugins"), plugins).await.status, 200);
     assign(&console, &path, &[DEFAULT_GROUP, DEFAULT_GROUP]).await;
 
     let shown = console.get(&path).await.body;
@@ -100,7 +87,7 @@ async fn a_persona_is_shown_listed_and_replaced(database: TestDatabase) {
     assert!(listed[0].get("systemPrompt").is_none());
 
     let bare = json!({ "name": "Eve", "systemPrompt": "Be kind." });
-    assert_eq!(write(&console, "PUT", &path, bare).await.status, 200);
+    assert_eq!(console.write("PUT", &path, bare).await.status, 200);
     let shown = console.get(&path).await.body;
     assert_eq!((&shown["expertise"], &shown["toolScope"]), (&Value::Null, &json!(2)));
     for (action, count) in [
@@ -116,7 +103,7 @@ async fn a_persona_is_shown_listed_and_replaced(database: TestDatabase) {
 }
 
 async fn a_stale_update_is_refused(database: TestDatabase) {
-    let (_app, _, console) = administrator(database).await;
+    let (_app, _, console) = administrator(Setting::on(database)).await;
     let path = created(&console, "Ada").await;
     let shown = console.get(&path).await;
     let tag = shown.header("etag").expect("a tag").to_owned();
@@ -133,7 +120,7 @@ async fn a_stale_update_is_refused(database: TestDatabase) {
 }
 
 async fn refusals_name_their_reason(database: TestDatabase) {
-    let (_app, _, console) = administrator(database).await;
+    let (_app, _, console) = administrator(Setting::on(database)).await;
     let path = created(&console, "Ada").await;
     let unknown = Uuid::now_v7();
 
@@ -147,14 +134,14 @@ async fn refusals_name_their_reason(database: TestDatabase) {
         ("PUT", &format!("{path}/groups"), json!({}), "groupIds"),
         ("PUT", &format!("{path}/plugins"), json!({ "pluginIds": [unknown] }), "pluginIds"),
     ] {
-        let refused = write(&console, method, path, body).await;
+        let refused = console.write(method, path, body).await;
         assert_eq!(refused.refusal(), (400, "validation_failed"), "{}", refused.text());
         assert_eq!(refused.body["errors"][0]["field"], field, "{}", refused.text());
     }
 }
 
 async fn a_full_group_gets_no_more_personas(database: TestDatabase) {
-    let (app, _, console) = administrator(database).await;
+    let (app, _, console) = administrator(Setting::on(database)).await;
     app.admin("group set default quota.ManagedPersonas=1").await.expect("a quota");
     let (first, second) = (created(&console, "A").await, created(&console, "B").await);
 
@@ -165,6 +152,6 @@ async fn a_full_group_gets_no_more_personas(database: TestDatabase) {
         (&full.body["limit"], &full.body["resource"]),
         (&json!(1), &json!("managed_personas"))
     );
-    write(&console, "DELETE", &first, Value::Null).await;
+    console.write("DELETE", &first, Value::Null).await;
     assert_eq!(assign(&console, &second, &[DEFAULT_GROUP]).await.status, 200);
 }

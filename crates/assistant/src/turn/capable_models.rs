@@ -1,0 +1,37 @@
+//! Models of a route that serve what a prompt needs.
+
+use crate::error::{AssistantError, Violation};
+use crate::request::messages::MAX_VIOLATIONS;
+use crate::request::prompt_body::UpstreamPrompt;
+use crate::routing::route::Route;
+use crate::tools::HostedTool;
+
+/// Keeps the models of a route that serve what the prompt needs. Errors with
+/// what the first of them does not.
+pub(super) fn retain_capable(
+    route: &mut Route,
+    prompt: &UpstreamPrompt,
+) -> Result<(), AssistantError> {
+    let hosted = &prompt.hosted;
+    if let Some(first) = route.first() {
+        let refused = hosted.iter().filter(|it| !first.runs(it)).take(MAX_VIOLATIONS);
+        let refused: Vec<_> = refused.map(HostedTool::not_allowed).collect();
+        if !refused.is_empty() {
+            return Err(AssistantError::Invalid(refused));
+        }
+    }
+    route.retain(|model| hosted.iter().all(|it| model.runs(it)));
+    if let Some(field) = &prompt.address {
+        if !route.first().is_some_and(|it| it.fetches()) {
+            return Err(not_fetched(field));
+        }
+        route.retain(|it| it.fetches());
+    }
+    Ok(())
+}
+
+/// The caller can send what they mean in the request.
+fn not_fetched(field: &str) -> AssistantError {
+    let message = "This model can't fetch URLs. Send images and files as data: URLs.";
+    AssistantError::Invalid(vec![Violation::new(field, "address_not_allowed", message)])
+}
