@@ -3,6 +3,7 @@
 
 pub(crate) mod client_policies;
 mod description;
+pub(crate) mod feedback;
 pub(crate) mod groups;
 mod login;
 mod logout;

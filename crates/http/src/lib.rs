@@ -9,6 +9,7 @@ mod chats;
 mod e2ee;
 mod error;
 mod examples;
+mod feedback;
 mod health;
 mod metrics;
 mod openapi;

@@ -3,6 +3,7 @@
 mod assistant;
 mod chats;
 mod e2ee;
+mod feedback;
 mod groups;
 mod personas;
 mod policy;

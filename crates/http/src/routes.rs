@@ -10,6 +10,7 @@ mod chats;
 mod client_policies;
 mod e2ee;
 mod e2ee_recovery;
+mod feedback;
 mod groups;
 mod mfa;
 mod passkeys;
@@ -46,6 +47,7 @@ pub fn routes() -> Vec<Route> {
         client_policies::routes(),
         personas::routes(),
         groups::routes(),
+        feedback::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

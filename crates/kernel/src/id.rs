@@ -56,6 +56,10 @@ id!(
     InvitationId
 );
 id!(
+    /// Report of a user on an answer.
+    FeedbackId
+);
+id!(
     /// A key that a script calls with in the place of a person.
     ApiKeyId
 );

@@ -1,10 +1,12 @@
 //! Permissions: the licence, its features and issuers; groups and the settings
-//! of their members; client policies; managed personas.
+//! of their members; client policies; managed personas. And what users report
+//! of answers.
 
 mod client_policies;
 mod edition;
 mod envelope;
 mod feature;
+mod feedback;
 mod groups;
 mod licence;
 mod personas;
@@ -25,6 +27,13 @@ pub use client_policies::{
 pub use edition::Edition;
 pub use envelope::MAX_LICENCE_BYTES;
 pub use feature::Feature;
+#[cfg(any(test, feature = "mock"))]
+pub use feedback::MockFeedbackStore;
+pub use feedback::{
+    Feedback, FeedbackDraft, FeedbackEntry, FeedbackError, FeedbackFilter, FeedbackReceipt,
+    FeedbackReport, FeedbackSettings, FeedbackStatus, FeedbackStore, FeedbackUpdated, Rating,
+    TriageUpdate,
+};
 pub use groups::{
     Group, GroupAdded, GroupEntry, GroupError, GroupName, GroupRemoved, GroupRenamed,
     GroupSettings, GroupStore, GroupWatch, Groups, MAX_LIMIT, MODES, MemberMoved, NameError, Quota,

@@ -36,6 +36,8 @@ impl FormCheck {
         let text = text.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty())?;
         if utf16_len(&text) > max {
             self.refuse(field, "too_long", format!("{field} must have at most {max} characters."));
+        } else if text.contains('\0') {
+            self.refuse(field, "invalid", format!("{field} must not contain NUL characters."));
         }
         Some(text)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use pia_assistant::FreeTier;
 use pia_identity::ConsoleSettings;
+use pia_policy::FeedbackSettings;
 
 use crate::fault::Reason;
 use crate::section::{Outcome, Section};
@@ -12,16 +13,17 @@ use crate::snapshot::Snapshot;
 use crate::{
     Ai, Audit, DatabaseConfig, Encryption, Environment, Jwt, License, ListedEntries, LocalAuth,
     Logging, MetricsConfig, MigrationTargets, Notice, OAuth, OpenApi, PasswordHashing, RateLimits,
-    ServerConfig, SetupConfig, Smtp, SyncConfig, TokenUsage, admin, free_tier,
+    ServerConfig, SetupConfig, Smtp, SyncConfig, TokenUsage, admin, feedback, free_tier,
 };
 
 /// The sections there are.
-pub(crate) const SECTIONS: [&str; 20] = [
+pub(crate) const SECTIONS: [&str; 21] = [
     "Admin",
     "Ai",
     "Audit",
     "Database",
     "Encryption",
+    "Feedback",
     "FreeTier",
     "Jwt",
     "License",
@@ -78,6 +80,8 @@ pub struct Config {
     pub smtp: Smtp,
     /// Sessions in the console.
     pub admin: ConsoleSettings,
+    /// Recipients and retention of feedback.
+    pub feedback: FeedbackSettings,
     /// The audit log.
     pub audit: Audit,
     /// Synchronisation of devices.
@@ -138,6 +142,7 @@ impl Config {
         let ai = Ai::from_section(&mut all.section("Ai"));
         let smtp = Smtp::from_section(&mut all.section("Smtp"));
         let admin = admin::from_section(&mut all.section("Admin"));
+        let feedback = feedback::from_section(&mut all.section("Feedback"));
         let audit = Audit::from_section(&mut all.section("Audit"));
         let sync = SyncConfig::from_section(&mut all.section("Sync"));
         let token_usage = TokenUsage::from_section(&mut all.section("TokenUsage"));
@@ -162,6 +167,7 @@ impl Config {
             ai,
             smtp,
             admin,
+            feedback,
             audit,
             sync,
             token_usage,

@@ -37,6 +37,7 @@ mod watch;
 mod fault;
 mod notice;
 
+mod feedback;
 mod field;
 mod layers;
 mod section;

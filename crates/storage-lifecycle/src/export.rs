@@ -17,6 +17,7 @@ use crate::account::{ACCOUNT, SECOND_FACTOR};
 use crate::audit_log::SqlAuditLog;
 use crate::chats::CHATS;
 use crate::export_section::{ExportSection, cursor_page};
+use crate::feedback::AI_FEEDBACK;
 use crate::inventory;
 use crate::sections::{
     AI_USAGE, API_KEYS, APP_PASSWORDS, DEVICES, ExportedRow, INVITATIONS, LOGIN_HISTORY, MAILS,
@@ -25,7 +26,7 @@ use crate::sections::{
 use crate::synced::{LEDGER, SYNC_ITEMS};
 
 /// The sections, in the order in which they are told.
-const SECTIONS: [ExportSection; 17] = [
+const SECTIONS: [ExportSection; 18] = [
     ACCOUNT,
     SECOND_FACTOR,
     PASSKEYS,
@@ -38,6 +39,7 @@ const SECTIONS: [ExportSection; 17] = [
     INVITATIONS,
     MAILS,
     AI_USAGE,
+    AI_FEEDBACK,
     LEDGER,
     SYNC_ITEMS,
     SYNC_EVENTS,

@@ -6,6 +6,7 @@ use crate::catalogue_tables;
 use crate::chats::CHATS;
 use crate::export::{AUDIT_ENTRIES, AUDIT_IDENTITIES};
 use crate::export_section::ExportSection;
+use crate::feedback::AI_FEEDBACK_TABLE;
 use crate::sections::{
     AI_USAGE, API_KEYS, APP_PASSWORDS, DEVICES, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS,
     PROVIDER_IDENTITIES, SESSIONS, SYNC_EVENTS,
@@ -44,7 +45,7 @@ impl InventoryTable {
 }
 
 const SAME: &str = "says nothing that is not told elsewhere";
-const YOU: &str = "your account's id, which the manifest tells";
+pub(crate) const YOU: &str = "your account's id, which the manifest tells";
 const SECRET: &str = "a secret: whoever holds a copy of the export would hold it too";
 const RECOGNISES: &str = "only recognises a secret that you hold, and is of no other use";
 const SHORT_LIVED: &str = "belongs to something under way, and is gone within days";
@@ -199,6 +200,7 @@ pub const INVENTORY: &[InventoryTable] = &[
             ("connector_rate", PRICES),
         ],
     },
+    AI_FEEDBACK_TABLE,
     // Those of groups stay: they are no one person's.
     InventoryTable {
         name: "credit_windows",

@@ -10,6 +10,7 @@ mod catalogue_tables;
 mod chats;
 mod export;
 mod export_section;
+mod feedback;
 mod forgetting;
 mod synced;
 

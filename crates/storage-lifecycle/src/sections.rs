@@ -237,3 +237,5 @@ async fn provider_identities_of(db: &Database, user: UserId) -> Result<Vec<Value
     })?;
     Ok(rows.into_iter().map(to_json).collect())
 }
+
+pub(crate) use section;

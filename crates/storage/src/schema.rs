@@ -254,6 +254,34 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{Bool, Integer, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    ai_feedback (id) {
+        id -> Uid,
+        user_id -> Uid,
+        schema_version -> Integer,
+        message_id -> Uid,
+        chat_id -> Nullable<Uid>,
+        rating -> Text,
+        comment -> Nullable<Text>,
+        answer_text -> Nullable<Text>,
+        pii_tokenized -> Bool,
+        privacy_concern -> Bool,
+        model -> Nullable<Text>,
+        answered_at -> Instant,
+        reported_at -> Instant,
+        app_version -> Nullable<Text>,
+        locale -> Nullable<Text>,
+        extension -> Text,
+        received_at -> Instant,
+        status -> Text,
+        note -> Nullable<Text>,
+        updated_at -> Instant,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{BigInt, Binary, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
@@ -660,6 +688,7 @@ diesel::joinable!(audit_identities -> audit_entries (entry_id));
 diesel::allow_tables_to_appear_in_same_query!(audit_entries, audit_identities);
 diesel::allow_tables_to_appear_in_same_query!(
     accounts,
+    ai_feedback,
     ai_usage,
     api_keys,
     app_passwords,

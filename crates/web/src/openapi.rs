@@ -218,6 +218,7 @@ fn responses(
         | ResponseDoc::JsonOrPage(it)
         | ResponseDoc::Page(it)
         | ResponseDoc::Part(it, _) => ("200", json_content(&media(&it(schemas), example))),
+        ResponseDoc::Accepted(it) => ("202", json_content(&media(&it(schemas), example))),
         ResponseDoc::Created(it) => ("201", json_content(&media(&it(schemas), example))),
         ResponseDoc::List(it) => ("200", json_content(&array(&it(schemas), example))),
         ResponseDoc::Stored(it) => {

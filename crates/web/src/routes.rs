@@ -145,6 +145,8 @@ pub enum ResponseDoc {
     Json(WireType),
     /// JSON with status 201.
     Created(WireType),
+    /// JSON with status 202.
+    Accepted(WireType),
     /// JSON with status 200: an array.
     List(WireType),
     /// JSON with status 200: a part of a list, which `limit` and `cursor` in

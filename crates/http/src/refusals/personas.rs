@@ -1,7 +1,7 @@
 //! Managed personas.
 
 use actix_web::http::StatusCode;
-use pia_policy::PersonaError;
+use pia_policy::{PersonaError, Violation};
 use pia_web::{ApiError, FieldError};
 
 use crate::HttpError;
@@ -15,14 +15,7 @@ impl From<PersonaError> for HttpError {
             ApiError::invalid(vec![FieldError { field, code: "unknown", message }])
         };
         Self::from(match err {
-            PersonaError::Invalid(violations) => {
-                let field_error = |it: pia_policy::Violation| FieldError {
-                    field: it.field.to_owned(),
-                    code: it.code,
-                    message: it.message,
-                };
-                ApiError::invalid(violations.into_iter().map(field_error).collect())
-            }
+            PersonaError::Invalid(violations) => invalid_form(violations),
             PersonaError::Unknown => ApiError::not_found(),
             PersonaError::Stale => stale(),
             PersonaError::UnknownGroup(_) => invalid("groupIds"),
@@ -36,4 +29,13 @@ impl From<PersonaError> for HttpError {
             PersonaError::Unavailable(err) => err.into(),
         })
     }
+}
+
+/// Error for a form with these violations.
+pub(super) fn invalid_form(violations: Vec<Violation>) -> ApiError {
+    let field_error = |it: Violation| {
+        let Violation { field, code, message } = it;
+        FieldError { field: field.to_owned(), code, message }
+    };
+    ApiError::invalid(violations.into_iter().map(field_error).collect())
 }

@@ -1,7 +1,7 @@
 //! Letters in English.
 
 use super::facts::Facts;
-use super::kind::{AppAccess, Email, Link};
+use super::kind::{AppAccess, Email, Link, ReportedAnswer};
 use super::wording::{Action, Wording};
 
 const PASSWORD_CHANGED: &str =
@@ -52,6 +52,7 @@ fn subject(kind: &Email) -> &'static str {
         Email::SyncReset => "Your synchronised data was deleted",
         Email::AccountDeactivated => "Your account was deactivated",
         Email::AccountDeleted => "Your account was deleted",
+        Email::AnswerReported(_) => "A user reported an answer",
     }
 }
 
@@ -111,6 +112,7 @@ fn opening(kind: &Email) -> String {
         }
         Email::AccountDeactivated => "Your account was deactivated. All devices were signed out.",
         Email::AccountDeleted => "Your account was deleted, with all its data.",
+        Email::AnswerReported(_) => "A user reported a bad answer of the assistant.",
     };
     text.to_owned()
 }
@@ -253,6 +255,11 @@ fn advice(kind: &Email, public_url: &str) -> Vec<String> {
         }
         Email::AccountDeactivated => {
             "If you think that this is a mistake, contact the administrator of the server."
+        }
+        Email::AnswerReported(ReportedAnswer { id, comment }) => {
+            let comment = (!comment.is_empty()).then(|| format!("Comment: “{comment}”"));
+            let report = format!("Report {id} is listed in the administration of the server.");
+            return comment.into_iter().chain([report]).collect();
         }
         Email::AccountDeleted => {
             "If this was not you, contact the administrator of the server at once. Deleted data \

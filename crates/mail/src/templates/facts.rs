@@ -23,8 +23,8 @@ impl Facts {
         let program = letter.agent.as_deref().and_then(program);
         let at = format!("{minute} UTC");
         match kind {
-            // Where somebody is who invites or manages others is not told them.
-            Email::Invitation(_) => None,
+            // The recipient need not know where the sender is.
+            Email::Invitation(_) | Email::AnswerReported(_) => None,
             Email::AccountDeactivated => Some(Self { at, address: None, program: None }),
             _ => Some(Self { at, address: letter.address, program }),
         }

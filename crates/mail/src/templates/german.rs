@@ -1,7 +1,7 @@
 //! Letters in German.
 
 use super::facts::Facts;
-use super::kind::{AppAccess, Email, Link};
+use super::kind::{AppAccess, Email, Link, ReportedAnswer};
 use super::wording::{Action, Wording};
 
 const PASSWORD_CHANGED: &str =
@@ -52,6 +52,7 @@ fn subject(kind: &Email) -> &'static str {
         Email::SyncReset => "Ihre synchronisierten Daten wurden gelöscht",
         Email::AccountDeactivated => "Ihr Konto wurde deaktiviert",
         Email::AccountDeleted => "Ihr Konto wurde gelöscht",
+        Email::AnswerReported(_) => "Eine Antwort wurde gemeldet",
     }
 }
 
@@ -64,9 +65,7 @@ fn opening(kind: &Email) -> String {
             "jemand, vermutlich Sie, hat diese Adresse für ein Konto angegeben. Bestätigen Sie, \
              dass es Ihre ist."
         }
-        Email::PasswordReset(_) => {
-            "jemand, vermutlich Sie, möchte ein neues Passwort für Ihr Konto."
-        }
+        Email::PasswordReset(_) => "jemand, vermutlich Sie, möchte Ihr Passwort zurücksetzen.",
         Email::Invitation(_) => "Sie sind eingeladen, auf diesem Server ein Konto zu erstellen.",
         Email::AddressTaken => {
             "jemand, vermutlich Sie, wollte mit dieser Adresse ein Konto erstellen. Es gibt schon \
@@ -113,6 +112,7 @@ fn opening(kind: &Email) -> String {
              noch da."
         }
         Email::AccountDeactivated => "Ihr Konto wurde deaktiviert. Alle Geräte wurden abgemeldet.",
+        Email::AnswerReported(_) => "eine Antwort des Assistenten wurde als schlecht gemeldet.",
         Email::AccountDeleted => "Ihr Konto wurde gelöscht, mit allem, was dafür gespeichert war.",
     };
     text.to_owned()
@@ -263,6 +263,11 @@ fn advice(kind: &Email, public_url: &str) -> Vec<String> {
         }
         Email::AccountDeactivated => {
             "Wenn Sie das für ein Versehen halten, fragen Sie die Betreiber des Servers."
+        }
+        Email::AnswerReported(ReportedAnswer { id, comment }) => {
+            let comment = (!comment.is_empty()).then(|| format!("Kommentar: „{comment}“"));
+            let report = format!("Die Meldung {id} steht in der Verwaltung des Servers.");
+            return comment.into_iter().chain([report]).collect();
         }
         Email::AccountDeleted => {
             "Wenn Sie es nicht waren, sagen Sie es sofort den Betreibern des Servers. Gelöschte \

@@ -4,6 +4,8 @@ use pia_outbox::{OutgoingEmail, RenderError};
 
 /// The most that a letter shows of a name.
 const MAX_NAME_CHARS: usize = 100;
+/// Maximum length of a quoted comment.
+const MAX_COMMENT_CHARS: usize = 4000;
 
 /// A letter with all that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +38,7 @@ pub(super) enum Email {
     SyncReset,
     AccountDeactivated,
     AccountDeleted,
+    AnswerReported(ReportedAnswer),
 }
 
 /// Link that the reader is asked to follow.
@@ -44,6 +47,14 @@ pub(super) struct Link {
     pub(super) url: String,
     /// For how many hours it leads somewhere.
     pub(super) hours: Option<u32>,
+}
+
+/// Report on an answer, without the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ReportedAnswer {
+    pub(super) id: String,
+    /// Comment of the user; empty if there is none.
+    pub(super) comment: String,
 }
 
 /// App passwords and API keys that still open an account.
@@ -81,6 +92,7 @@ impl Email {
             "sync-reset" => Self::SyncReset,
             "account-deactivated" => Self::AccountDeactivated,
             "account-deleted" => Self::AccountDeleted,
+            "answer-reported" => Self::AnswerReported(reported_answer(letter)?),
             _ => return Err(RenderError::Unknown),
         })
     }
@@ -118,10 +130,19 @@ fn number(letter: &OutgoingEmail, field: &'static str) -> Result<Option<u32>, Re
 
 /// Returns the name that somebody gave something, on one line.
 fn name(letter: &OutgoingEmail) -> Result<String, RenderError> {
-    let name = field(letter, "name")?;
-    let plain = name.chars().map(|it| if it.is_control() || is_invisible(it) { ' ' } else { it });
-    let plain: String = plain.take(MAX_NAME_CHARS).collect();
-    Ok(plain.trim().to_owned())
+    Ok(plain(field(letter, "name")?, MAX_NAME_CHARS))
+}
+
+fn reported_answer(letter: &OutgoingEmail) -> Result<ReportedAnswer, RenderError> {
+    let (id, comment) = (field(letter, "id")?, field(letter, "comment")?);
+    Ok(ReportedAnswer { id: plain(id, MAX_NAME_CHARS), comment: plain(comment, MAX_COMMENT_CHARS) })
+}
+
+/// Returns the beginning of a text, on one line.
+fn plain(text: &str, max_chars: usize) -> String {
+    let plain = text.chars().map(|it| if it.is_control() || is_invisible(it) { ' ' } else { it });
+    let plain: String = plain.take(max_chars).collect();
+    plain.trim().to_owned()
 }
 
 /// Returns whether a character turns the direction of a line, or hides in it.

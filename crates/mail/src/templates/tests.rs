@@ -4,7 +4,7 @@ use pia_kernel::Timestamp;
 
 use super::*;
 
-const NAMES: [&str; 25] = [
+const NAMES: [&str; 26] = [
     "verify-address",
     "password-reset",
     "invitation",
@@ -30,11 +30,19 @@ const NAMES: [&str; 25] = [
     "sync-reset",
     "account-deactivated",
     "account-deleted",
+    "answer-reported",
 ];
 const LINK: &str = "https://pia.example/auth/verify-email?userId=1&token=abc";
 
 fn letter(name: &str, language: Language) -> OutgoingEmail {
-    let fields = [("link", LINK), ("hours", "24"), ("name", "My key"), ("left", "7")];
+    let fields = [
+        ("link", LINK),
+        ("hours", "24"),
+        ("name", "My key"),
+        ("left", "7"),
+        ("id", "0199f0e0-0000-7000-8000-00000000000e"),
+        ("comment", "Wrong\nsum"),
+    ];
     OutgoingEmail {
         to: "ada@example.org".to_owned(),
         name: name.to_owned(),
@@ -111,6 +119,20 @@ fn a_letter_is_laid_out_in_paragraphs() {
          If you do not know what this is about, ignore this e-mail.\n\n\
          -- \nThis e-mail was sent by the Pia server https://pia.example"
     );
+}
+
+#[test]
+fn a_reported_answer_is_shown_with_its_comment_alone() {
+    let reported = rendered(&letter("answer-reported", Language::En)).text;
+    let silent = rendered(&with("answer-reported", "comment", "")).text;
+
+    assert_eq!(
+        reported,
+        "Hello,\n\nA user reported a bad answer of the assistant.\n\nComment: “Wrong sum”\n\n\
+         Report 0199f0e0-0000-7000-8000-00000000000e is listed in the administration of the \
+         server.\n\n-- \nThis e-mail was sent by the Pia server https://pia.example"
+    );
+    assert!(!silent.contains("Comment"), "{silent}");
 }
 
 #[test]

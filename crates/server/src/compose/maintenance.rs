@@ -25,6 +25,7 @@ pub(super) fn tasks(base: &Infrastructure<'_>, use_cases: &UseCases) -> Vec<Main
     let mut tasks = of_identity(base, use_cases);
     tasks.push(old_audit_entries(base, use_cases));
     tasks.push(old_sync_events(base, use_cases));
+    tasks.push(sweep!("old feedback", use_cases.feedback));
     tasks.push(deleted_traces(use_cases));
     tasks
 }

@@ -25,7 +25,8 @@ pub(super) fn api(
     groups: Groups,
     runner: &Runner,
 ) -> Api {
-    let UseCases { identity, sync, chats, e2ee, client_policies, personas, .. } = use_cases;
+    let UseCases { identity, sync, chats, e2ee, client_policies, personas, feedback, .. } =
+        use_cases;
     let readiness = FileChecks::new(base.db.clone(), base.licence.state(), base.clock());
     Api {
         identity,
@@ -36,6 +37,7 @@ pub(super) fn api(
         client_policies,
         groups,
         personas,
+        feedback,
         credits,
         readiness: Arc::new(readiness),
         openapi: base.config.follow(|it| it.open_api.enabled),

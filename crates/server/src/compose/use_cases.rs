@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pia_e2ee::E2ee;
 use pia_http::SyncApi;
 use pia_identity::{Administration, Identity};
-use pia_policy::{ClientPolicies, ManagedPersonas};
-use pia_storage_policy::{SqlClientPolicies, SqlManagedPersonas};
+use pia_policy::{ClientPolicies, Feedback, ManagedPersonas};
+use pia_storage_policy::{SqlClientPolicies, SqlFeedback, SqlManagedPersonas};
 use pia_sync::Chats;
 
 use super::administration::{AdministrationParts, administration};
@@ -26,6 +26,7 @@ pub(super) struct UseCases {
     pub(super) e2ee: E2ee,
     pub(super) client_policies: ClientPolicies,
     pub(super) personas: ManagedPersonas,
+    pub(super) feedback: Feedback,
 }
 
 impl UseCases {
@@ -53,6 +54,12 @@ impl UseCases {
             ),
             personas: ManagedPersonas::new(
                 Arc::new(SqlManagedPersonas::new(base.db.clone())),
+                base.clock(),
+            ),
+            feedback: Feedback::new(
+                Arc::new(SqlFeedback::new(base.db.clone())),
+                base.config.follow(|it| it.feedback.clone()),
+                base.mail.clone(),
                 base.clock(),
             ),
         })

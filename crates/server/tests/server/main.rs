@@ -10,6 +10,7 @@ mod admin_groups;
 mod bodies;
 mod client_policies;
 mod console_groups;
+mod feedback;
 mod foreign_rows;
 mod foundations;
 mod licence;

@@ -146,6 +146,10 @@ const MEANT: &str = "
     GET  /api/admin/groups/{id}/settings         admins  ended     global
     PATCH /api/admin/groups/{id}/settings        admins  licensed  global  GroupManagement
     PUT  /api/admin/users/{id}/group             admins  licensed  global  GroupManagement
+    POST /api/ai-feedback          signed-in ended      feedback
+    GET  /api/admin/ai-feedback                  admins  ended     global
+    GET  /api/admin/ai-feedback/{id}             admins  ended     global
+    PATCH /api/admin/ai-feedback/{id}            admins  ended     global
     GET  /api/admin/managed-personas             admins  ended     global
     GET  /api/admin/managed-personas/{id}        admins  ended     global
     GET  /api/admin/managed-personas/{id}/groups admins  ended     global
@@ -226,7 +230,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 99);
+    assert_eq!(closed.len(), 103);
 }
 
 #[tokio::test(flavor = "multi_thread")]

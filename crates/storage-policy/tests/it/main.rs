@@ -1,9 +1,10 @@
-//! Contract tests of the storage of groups, client policies and personas, on every
+//! Contract tests of the storage of groups, client policies, personas and feedback, on every
 //! backend.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 mod client_policies;
+mod feedback;
 mod groups;
 mod people;
 mod personas;

@@ -1,0 +1,74 @@
+//! Feedback on answers, and its triage.
+
+use actix_web::http::Method;
+use pia_web::{
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route, wire,
+};
+
+use super::client_policies::{docs, read, write};
+use super::{KIB, MIB};
+use crate::admin::feedback as triage;
+use crate::feedback;
+
+const REPORT: &str = "/api/admin/ai-feedback/{id}";
+const UNKNOWN: (u16, &str) = (404, "There is no such report: `not_found`.");
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![submit(), list(), show(), update()]
+}
+
+fn submit() -> Route {
+    Route {
+        method: Method::POST,
+        path: "/api/ai-feedback",
+        access: Access::Bearer,
+        licensing: Licensing::MayHaveEnded,
+        credentials: AcceptedCredentials::Session,
+        accounts: AccountScope::Complete,
+        feature: None,
+        payer: PaidBy::Caller,
+        document: Document::Public,
+        charge: RateLimit::AtGate(Budget::Feedback),
+        body_limit: 2 * MIB,
+        handler: |route| route.to(feedback::submit),
+        docs: Docs {
+            tag: "utility",
+            summary: "Reports an answer of the assistant, or rates it.",
+            request: Some(wire::<feedback::AiFeedbackRequest>),
+            answer: ResponseDoc::Accepted(wire::<feedback::AiFeedbackReceipt>),
+            refusals: &[],
+        },
+    }
+}
+
+fn list() -> Route {
+    let answer = ResponseDoc::Page(wire::<triage::FeedbackPage>);
+    let docs = docs(
+        "Lists the reports on answers, newest first.",
+        Some(wire::<triage::FilterQuery>),
+        answer,
+        &[],
+    );
+    read("/api/admin/ai-feedback", docs, |route| route.to(triage::list))
+}
+
+fn show() -> Route {
+    let answer = ResponseDoc::Json(wire::<triage::FeedbackResponse>);
+    let docs = docs("Returns a report on an answer.", None, answer, &[UNKNOWN]);
+    read(REPORT, docs, |route| route.to(triage::show))
+}
+
+fn update() -> Route {
+    let docs = docs(
+        "Changes state and note of a report: what is omitted stays.",
+        Some(wire::<triage::TriageRequest>),
+        ResponseDoc::Json(wire::<triage::FeedbackResponse>),
+        &[
+            UNKNOWN,
+            (412, "The report is not the version that `If-Match` names: `precondition_failed`."),
+        ],
+    );
+    let route = write(Method::PATCH, REPORT, docs, 32 * KIB, |route| route.to(triage::triage));
+    Route { licensing: Licensing::MayHaveEnded, feature: None, ..route }
+}

@@ -1,0 +1,165 @@
+//! Feedback of users on answers of the assistant.
+
+mod draft;
+mod ports;
+mod report;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{
+    AuditEntry, Clock, FeedbackId, LiveSetting, Page, PageRequest, QueuedEmail, SideEffects,
+    Timestamp, Unavailable, UserId,
+};
+
+pub use draft::FeedbackDraft;
+#[cfg(any(test, feature = "mock"))]
+pub use ports::MockFeedbackStore;
+pub use ports::{FeedbackFilter, FeedbackStore, FeedbackUpdated, TriageUpdate};
+pub use report::{FeedbackEntry, FeedbackReport, FeedbackStatus, Rating};
+
+use crate::violation::{FormCheck, Violation};
+
+const MAX_NOTE_CHARS: usize = 4000;
+
+/// Recipients and retention of feedback.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedbackSettings {
+    /// Addresses that get an email for each negative report.
+    pub recipients: Vec<String>,
+    /// Time after which a rated answer's text is deleted from its report.
+    pub answer_retention: Duration,
+    /// Time after which a report is deleted.
+    pub report_retention: Duration,
+}
+
+/// Result of a submission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeedbackReceipt {
+    /// Id of the report.
+    pub id: FeedbackId,
+    /// True if an email about it is queued.
+    pub notified: bool,
+}
+
+/// Errors that prevent feedback from being stored, read or triaged.
+#[derive(Debug, thiserror::Error)]
+pub enum FeedbackError {
+    /// Request is invalid.
+    #[error("the request is invalid")]
+    Invalid(Vec<Violation>),
+    /// No such report.
+    #[error("there is no such report")]
+    Unknown,
+    /// Report was changed since the caller read it.
+    #[error("the report was changed in the meantime")]
+    Stale,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Stores what users report of answers, and lets administrators triage it.
+#[derive(Clone)]
+pub struct Feedback {
+    store: Arc<dyn FeedbackStore>,
+    settings: LiveSetting<FeedbackSettings>,
+    sends_mail: LiveSetting<bool>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Feedback {
+    /// Creates the use case; `sends_mail` is true while a relay takes mail.
+    pub fn new(
+        store: Arc<dyn FeedbackStore>,
+        settings: LiveSetting<FeedbackSettings>,
+        sends_mail: LiveSetting<bool>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, settings, sends_mail, clock }
+    }
+
+    /// Stores a report. A negative one is emailed too, without the answer's
+    /// text.
+    pub async fn submit(
+        &self,
+        user: UserId,
+        draft: FeedbackDraft,
+    ) -> Result<FeedbackReceipt, FeedbackError> {
+        let report = draft.checked().map_err(FeedbackError::Invalid)?;
+        let at = self.clock.now();
+        let id = FeedbackId::generate();
+        let mail = self.emails(id, &report, at);
+        let notified = !mail.is_empty();
+        let entry = FeedbackEntry::new(id, user, report, at);
+        self.store.add(entry, SideEffects { audit: Vec::new(), mail }).await?;
+        Ok(FeedbackReceipt { id, notified })
+    }
+
+    /// Returns a page of the reports, newest first.
+    pub async fn page(
+        &self,
+        filter: FeedbackFilter,
+        page: PageRequest,
+    ) -> Result<Page<FeedbackEntry>, Unavailable> {
+        self.store.page(filter, page).await
+    }
+
+    /// Returns a report.
+    pub async fn find(&self, id: FeedbackId) -> Result<FeedbackEntry, FeedbackError> {
+        self.store.find(id).await?.ok_or(FeedbackError::Unknown)
+    }
+
+    /// Sets status and note of a report; an omitted one stays, a blank note is
+    /// removed. `expected` is the version that the caller read, if it matters.
+    pub async fn triage(
+        &self,
+        by: UserId,
+        id: FeedbackId,
+        (status, note): (Option<FeedbackStatus>, Option<String>),
+        expected: Option<Timestamp>,
+    ) -> Result<FeedbackEntry, FeedbackError> {
+        let mut check = FormCheck::default();
+        let note = note.map(|it| check.text("note", Some(it), MAX_NOTE_CHARS).unwrap_or_default());
+        if !check.violations.is_empty() {
+            return Err(FeedbackError::Invalid(check.violations));
+        }
+        let at = self.clock.now();
+        let object = Some(format!("feedback:{id}"));
+        let entry =
+            AuditEntry { at, actor: Some(by), subject: None, object, action: "Feedback.Triaged" };
+        let effects = SideEffects { audit: vec![entry], mail: Vec::new() };
+        match self.store.triage(id, TriageUpdate { status, note, at, expected }, effects).await? {
+            FeedbackUpdated::Done(entry) => Ok(*entry),
+            FeedbackUpdated::Unknown => Err(FeedbackError::Unknown),
+            FeedbackUpdated::Stale => Err(FeedbackError::Stale),
+        }
+    }
+
+    /// Deletes answers and reports whose retention ended. Returns how many
+    /// rows changed.
+    pub async fn sweep(&self) -> Result<u64, Unavailable> {
+        let (now, settings) = (self.clock.now(), self.settings.get());
+        let (answers, reports) = (settings.answer_retention, settings.report_retention);
+        self.store.sweep(now - answers, now - reports).await
+    }
+
+    fn emails(
+        &self,
+        id: FeedbackId,
+        report: &FeedbackReport,
+        at: Timestamp,
+    ) -> Vec<pia_kernel::Mail> {
+        if report.rating != Rating::Down || !*self.sends_mail.get() {
+            return Vec::new();
+        }
+        let email = QueuedEmail::new("answer-reported")
+            .with("id", id.to_string())
+            .with("comment", report.comment.clone().unwrap_or_default());
+        let recipients = &self.settings.get().recipients;
+        recipients.iter().map(|it| email.clone().to_address(at, it.clone())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

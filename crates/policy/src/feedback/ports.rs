@@ -1,0 +1,70 @@
+//! Ports of feedback.
+
+use async_trait::async_trait;
+use pia_kernel::{FeedbackId, Page, PageRequest, SideEffects, Timestamp, Unavailable};
+
+use super::report::{FeedbackEntry, FeedbackStatus, Rating};
+
+/// Selection of reports; what is omitted selects all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FeedbackFilter {
+    /// Reports in this state.
+    pub status: Option<FeedbackStatus>,
+    /// Reports with this rating.
+    pub rating: Option<Rating>,
+}
+
+/// Change of a report by an administrator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriageUpdate {
+    /// New state; none keeps the present one.
+    pub status: Option<FeedbackStatus>,
+    /// New note; an empty one removes the present one, none keeps it.
+    pub note: Option<String>,
+    /// Time of the change. The stored one is later than the last.
+    pub at: Timestamp,
+    /// Time of the last change that the administrator knows; none accepts any.
+    pub expected: Option<Timestamp>,
+}
+
+/// Outcome of changing a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FeedbackUpdated {
+    /// Report was changed, to this.
+    Done(Box<FeedbackEntry>),
+    /// No such report.
+    Unknown,
+    /// Report has another version than the expected one.
+    Stale,
+}
+
+/// Store of reports.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait FeedbackStore: Send + Sync {
+    /// Stores a report.
+    async fn add(&self, entry: FeedbackEntry, effects: SideEffects) -> Result<(), Unavailable>;
+
+    /// Returns a page of the selected reports, newest first.
+    async fn page(
+        &self,
+        filter: FeedbackFilter,
+        page: PageRequest,
+    ) -> Result<Page<FeedbackEntry>, Unavailable>;
+
+    /// Returns a report.
+    async fn find(&self, id: FeedbackId) -> Result<Option<FeedbackEntry>, Unavailable>;
+
+    /// Changes state and note of a report. Of concurrent changes that expect
+    /// one version, one is done.
+    async fn triage(
+        &self,
+        id: FeedbackId,
+        update: TriageUpdate,
+        effects: SideEffects,
+    ) -> Result<FeedbackUpdated, Unavailable>;
+
+    /// Deletes the answers in reports received before `answers`, and the
+    /// reports received before `reports`. Returns the number of changed rows.
+    async fn sweep(&self, answers: Timestamp, reports: Timestamp) -> Result<u64, Unavailable>;
+}

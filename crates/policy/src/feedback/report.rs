@@ -1,0 +1,122 @@
+//! Reports on answers.
+
+use pia_kernel::{FeedbackId, Timestamp, UserId};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+/// Rating of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rating {
+    /// Good answer.
+    Up,
+    /// Bad answer, or a complaint about it.
+    Down,
+}
+
+/// State of a report's processing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeedbackStatus {
+    /// No administrator has looked at it.
+    New,
+    /// An administrator looks into it.
+    Triaged,
+    /// The report is dealt with.
+    Closed,
+}
+
+/// Report of a user on an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedbackReport {
+    /// Version of the fields' meaning, 1.
+    pub schema_version: i32,
+    /// Id that the client gave the rated message.
+    pub message_id: Uuid,
+    /// Chat of the message, if it is stored.
+    pub chat_id: Option<Uuid>,
+    /// Rating.
+    pub rating: Rating,
+    /// Comment of up to 10,000 characters.
+    pub comment: Option<String>,
+    /// Text of the answer, only if the user added it.
+    pub answer_text: Option<String>,
+    /// True if personal data in the texts was replaced by tokens.
+    pub pii_tokenized: bool,
+    /// True if the report is about privacy.
+    pub privacy_concern: bool,
+    /// Model, as the client labels it.
+    pub model: Option<String>,
+    /// Time of the answer, by the client's clock.
+    pub answered_at: Timestamp,
+    /// Time of the report, by the client's clock.
+    pub reported_at: Timestamp,
+    /// Version of the client: `1.3.1000`.
+    pub app_version: Option<String>,
+    /// Language of the client: `de-DE`.
+    pub locale: Option<String>,
+    /// Fields that this version does not know.
+    pub extension: Map<String, Value>,
+}
+
+/// Stored report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedbackEntry {
+    /// Id.
+    pub id: FeedbackId,
+    /// User who reported.
+    pub user: UserId,
+    /// Their report.
+    pub report: FeedbackReport,
+    /// Time at which it was stored.
+    pub received_at: Timestamp,
+    /// State of its processing.
+    pub status: FeedbackStatus,
+    /// Note of administrators.
+    pub note: Option<String>,
+    /// Time of the last triage, or of the report's arrival.
+    pub updated_at: Timestamp,
+}
+
+impl FeedbackEntry {
+    /// Creates the entry of a report that arrives.
+    pub fn new(id: FeedbackId, user: UserId, report: FeedbackReport, at: Timestamp) -> Self {
+        let status = FeedbackStatus::New;
+        Self { id, user, report, received_at: at, status, note: None, updated_at: at }
+    }
+}
+
+impl Rating {
+    /// All ratings.
+    pub const ALL: [Self; 2] = [Self::Up, Self::Down];
+
+    /// Returns the name on the wire and in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+
+    /// Returns the rating of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+}
+
+impl FeedbackStatus {
+    /// All states.
+    pub const ALL: [Self; 3] = [Self::New, Self::Triaged, Self::Closed];
+
+    /// Returns the name on the wire and in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Triaged => "triaged",
+            Self::Closed => "closed",
+        }
+    }
+
+    /// Returns the state of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+}

@@ -1,0 +1,25 @@
+//! `Feedback`: recipients and retention of what users report of answers.
+
+use std::time::Duration;
+
+use pia_mail::SenderAddress;
+use pia_policy::FeedbackSettings;
+
+use super::section::Section;
+
+const DAY: Duration = Duration::from_hours(24);
+
+/// Reads the section.
+pub(super) fn from_section(from: &mut Section<'_>) -> FeedbackSettings {
+    let operator = from.reload("NotifyAddress").optional::<SenderAddress>();
+    let provider = from.reload("ProviderAddress").optional::<SenderAddress>();
+    let forwards = from.reload("ForwardToProvider").or(true);
+    let recipients = operator.into_iter().chain(provider.filter(|_| forwards));
+    let mut recipients: Vec<_> = recipients.map(|it| it.to_string()).collect();
+    recipients.dedup();
+    FeedbackSettings {
+        recipients,
+        answer_retention: DAY * from.reload("AnswerRetentionDays").within(90_u32, 1..=3650),
+        report_retention: DAY * from.reload("RetentionDays").within(365_u32, 1..=3650),
+    }
+}

@@ -1,0 +1,129 @@
+//! Reports on answers in SQL.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Cursor, FeedbackId, Page, PageRequest, SideEffects, Timestamp, Unavailable};
+use pia_policy::{
+    FeedbackEntry, FeedbackFilter, FeedbackStatus, FeedbackStore, FeedbackUpdated, Rating,
+    TriageUpdate,
+};
+use pia_storage::schema::ai_feedback;
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::feedback_row::FeedbackRow;
+
+/// Reports on answers in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlFeedback {
+    db: Database,
+}
+
+impl SqlFeedback {
+    /// Creates a store in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+}
+
+#[async_trait]
+impl FeedbackStore for SqlFeedback {
+    async fn add(&self, entry: FeedbackEntry, effects: SideEffects) -> Result<(), Unavailable> {
+        let row = FeedbackRow::try_from(entry)?;
+        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
+            diesel::insert_into(ai_feedback::table).values(&row).execute(conn).await?;
+            conn.write_effects(&self.db, &effects).await
+        })?)
+    }
+
+    async fn page(
+        &self,
+        filter: FeedbackFilter,
+        page: PageRequest,
+    ) -> Result<Page<FeedbackEntry>, Unavailable> {
+        let states = FeedbackStatus::ALL.into_iter();
+        let states = states.filter(|it| filter.status.is_none_or(|status| status == *it));
+        let states: Vec<_> = states.map(FeedbackStatus::name).collect();
+        let ratings = Rating::ALL.into_iter();
+        let ratings = ratings.filter(|it| filter.rating.is_none_or(|rating| rating == *it));
+        let ratings: Vec<_> = ratings.map(Rating::name).collect();
+        let after = page.after.unwrap_or_else(Cursor::top);
+        let (at, id) = (DbInstant(after.at), DbUid(after.id));
+        let behind = ai_feedback::received_at
+            .le(at)
+            .and(ai_feedback::received_at.lt(at).or(ai_feedback::id.lt(id)));
+        let rows = ai_feedback::table
+            .filter(behind)
+            .filter(ai_feedback::status.eq_any(states))
+            .filter(ai_feedback::rating.eq_any(ratings))
+            .order((ai_feedback::received_at.desc(), ai_feedback::id.desc()))
+            .limit(page.and_one_more().limit.into());
+        let rows: Vec<FeedbackRow> = on_conn!(self.db.reader(), |conn| {
+            rows.select(FeedbackRow::as_select()).load(conn).await?
+        })?;
+        let entries = rows.into_iter().map(FeedbackEntry::try_from);
+        let entries = entries.collect::<Result<Vec<_>, DbError>>()?;
+        Ok(page.part_of(entries, |it| Cursor { at: it.received_at, id: it.id.0 }))
+    }
+
+    async fn find(&self, id: FeedbackId) -> Result<Option<FeedbackEntry>, Unavailable> {
+        let row = ai_feedback::table.find(DbUid(id.0));
+        let row: Option<FeedbackRow> = on_conn!(self.db.reader(), |conn| {
+            row.select(FeedbackRow::as_select()).first(conn).await.optional()?
+        })?;
+        Ok(row.map(FeedbackEntry::try_from).transpose()?)
+    }
+
+    async fn triage(
+        &self,
+        id: FeedbackId,
+        update: TriageUpdate,
+        effects: SideEffects,
+    ) -> Result<FeedbackUpdated, Unavailable> {
+        let TriageUpdate { status, note, at, expected } = update;
+        let row = ai_feedback::table.find(DbUid(id.0));
+        Ok(in_tx!(self.db, async |conn| -> Result<FeedbackUpdated, DbError> {
+            // Locked, so that concurrent changes follow one another.
+            let before = diesel::update(row)
+                .set(ai_feedback::updated_at.eq(ai_feedback::updated_at))
+                .returning(ai_feedback::updated_at)
+                .get_result::<DbInstant>(conn)
+                .await
+                .optional()?;
+            let Some(before) = before else { return Ok(FeedbackUpdated::Unknown) };
+            if expected.is_some_and(|it| it != before.0) {
+                return Ok(FeedbackUpdated::Stale);
+            }
+            let updated_at = DbInstant(at.max(before.0 + Duration::from_micros(1)));
+            let new = (
+                status.map(|it| ai_feedback::status.eq(it.name())),
+                note.as_deref()
+                    .map(|it| ai_feedback::note.eq(Some(it).filter(|it| !it.is_empty()))),
+                ai_feedback::updated_at.eq(updated_at),
+            );
+            let stored = diesel::update(row)
+                .set(new)
+                .returning(FeedbackRow::as_returning())
+                .get_result(conn)
+                .await?;
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(FeedbackUpdated::Done(Box::new(stored.try_into()?)))
+        })?)
+    }
+
+    async fn sweep(&self, answers: Timestamp, reports: Timestamp) -> Result<u64, Unavailable> {
+        let old = ai_feedback::received_at.lt(DbInstant(reports));
+        let reports = diesel::delete(ai_feedback::table.filter(old));
+        let answered = ai_feedback::received_at
+            .lt(DbInstant(answers))
+            .and(ai_feedback::answer_text.is_not_null());
+        let answers = diesel::update(ai_feedback::table.filter(answered))
+            .set(ai_feedback::answer_text.eq(None::<String>));
+        let changed: usize = on_conn!(self.db.writer(), |conn| {
+            reports.execute(conn).await? + answers.execute(conn).await?
+        })?;
+        Ok(changed as u64)
+    }
+}

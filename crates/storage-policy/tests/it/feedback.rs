@@ -1,0 +1,145 @@
+//! Contract tests of reports on answers.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_kernel::{FeedbackId, PageRequest, SideEffects, Timestamp, UserId};
+use pia_policy::{
+    FeedbackDraft, FeedbackEntry, FeedbackFilter, FeedbackStatus, FeedbackStore, FeedbackUpdated,
+    Rating, TriageUpdate,
+};
+use pia_storage::Database;
+use pia_storage_policy::SqlFeedback;
+use uuid::Uuid;
+
+use crate::people::{START, noted, noting, person};
+
+pia_testkit::contract! {
+    a_report_is_stored_as_it_came,
+    pages_are_filtered_and_newest_first,
+    a_triage_keeps_what_it_omits,
+    of_many_triages_that_expect_one_version_one_is_stored,
+    answers_are_deleted_before_reports,
+}
+
+const DAY: Duration = Duration::from_hours(24);
+
+fn report(user: UserId, rating: &str, at: Timestamp) -> FeedbackEntry {
+    let extension = serde_json::json!({ "nested": { "nul": "\0" }, "n": 1.5 });
+    let draft = FeedbackDraft {
+        schema_version: Some(1),
+        message_id: Some(Uuid::now_v7()),
+        rating: Some(rating.to_owned()),
+        comment: Some("Wrong.".to_owned()),
+        answer_text: Some("2 + 2 = 5".to_owned()),
+        pii_tokenized: Some(true),
+        answered_at: Some(at),
+        reported_at: Some(at),
+        extension: extension.as_object().cloned().unwrap(),
+        ..FeedbackDraft::default()
+    };
+    FeedbackEntry::new(FeedbackId::generate(), user, draft.checked().unwrap(), at)
+}
+
+async fn stored(feedback: &SqlFeedback, entry: FeedbackEntry) -> FeedbackEntry {
+    feedback.add(entry.clone(), SideEffects::default()).await.unwrap();
+    entry
+}
+
+async fn a_report_is_stored_as_it_came(db: Database) {
+    let feedback = SqlFeedback::new(db.clone());
+    let entry = stored(&feedback, report(person(&db).await, "down", START)).await;
+
+    assert_eq!(feedback.find(entry.id).await.unwrap(), Some(entry));
+    assert_eq!(feedback.find(FeedbackId::generate()).await.unwrap(), None);
+}
+
+async fn pages_are_filtered_and_newest_first(db: Database) {
+    let (feedback, user) = (SqlFeedback::new(db.clone()), person(&db).await);
+    let mut ids = Vec::new();
+    for day in 0..5_u32 {
+        let rating = if day % 2 == 0 { "down" } else { "up" };
+        ids.push(stored(&feedback, report(user, rating, START + DAY * day)).await.id);
+    }
+    let closed = TriageUpdate {
+        status: Some(FeedbackStatus::Closed),
+        note: None,
+        at: START,
+        expected: None,
+    };
+    feedback.triage(ids[4], closed, noting("triage")).await.unwrap();
+
+    let filter = FeedbackFilter { status: Some(FeedbackStatus::New), rating: Some(Rating::Down) };
+    let first = PageRequest { after: None, limit: 1 };
+    let page = feedback.page(filter, first).await.unwrap();
+    let next = feedback.page(filter, PageRequest { after: page.next, limit: 1 }).await.unwrap();
+    let all = PageRequest { after: None, limit: 9 };
+    let all = feedback.page(FeedbackFilter::default(), all).await.unwrap();
+
+    let listed = |items: &[FeedbackEntry]| items.iter().map(|it| it.id).collect::<Vec<_>>();
+    assert_eq!((listed(&page.items), listed(&next.items)), (vec![ids[2]], vec![ids[0]]));
+    assert_eq!(next.next, None);
+    ids.reverse();
+    assert_eq!(listed(&all.items), ids);
+}
+
+async fn a_triage_keeps_what_it_omits(db: Database) {
+    let feedback = SqlFeedback::new(db.clone());
+    let entry = stored(&feedback, report(person(&db).await, "down", START)).await;
+    let update = |status, note| TriageUpdate { status, note, at: START + DAY, expected: None };
+
+    let noting_only = update(None, Some("Ask the vendor.".to_owned()));
+    feedback.triage(entry.id, noting_only, noting("triage")).await.unwrap();
+    let status_only = update(Some(FeedbackStatus::Triaged), None);
+    let done = feedback.triage(entry.id, status_only, noting("triage")).await.unwrap();
+    let FeedbackUpdated::Done(done) = done else { panic!("{done:?}") };
+    assert_eq!(done.note.as_deref(), Some("Ask the vendor."));
+    assert_eq!(done.status, FeedbackStatus::Triaged);
+    let cleared =
+        feedback.triage(entry.id, update(None, Some(String::new())), noting("triage")).await;
+    let FeedbackUpdated::Done(cleared) = cleared.unwrap() else { panic!("a report") };
+    assert_eq!((cleared.note.as_ref(), &cleared.report), (None, &entry.report));
+    assert!(cleared.updated_at > done.updated_at);
+    assert_eq!(feedback.find(entry.id).await.unwrap(), Some(*cleared));
+
+    let unknown = feedback.triage(FeedbackId::generate(), update(None, None), noting("triage"));
+    assert_eq!(unknown.await.unwrap(), FeedbackUpdated::Unknown);
+    assert_eq!(noted(&db, "triage").await, 3);
+}
+
+async fn of_many_triages_that_expect_one_version_one_is_stored(db: Database) {
+    let feedback = SqlFeedback::new(db.clone());
+    let entry = stored(&feedback, report(person(&db).await, "down", START)).await;
+    let update = |number| TriageUpdate {
+        status: None,
+        note: Some(format!("note {number}")),
+        at: START,
+        expected: Some(START),
+    };
+
+    let all = (0..20).map(|it| feedback.triage(entry.id, update(it), noting("triage")));
+    let outcomes = join_all(all).await.into_iter().map(Result::unwrap);
+
+    let done = outcomes.filter(|it| matches!(it, FeedbackUpdated::Done(_))).count();
+    assert_eq!((done, noted(&db, "triage").await), (1, 1));
+}
+
+async fn answers_are_deleted_before_reports(db: Database) {
+    let (feedback, user) = (SqlFeedback::new(db.clone()), person(&db).await);
+    let [old, middle, new] = [0_u32, 10, 20].map(|day| report(user, "down", START + DAY * day));
+    for entry in [&old, &middle, &new] {
+        stored(&feedback, entry.clone()).await;
+    }
+
+    let swept = feedback.sweep(START + DAY * 15, START + DAY * 5).await.unwrap();
+
+    let answer = async |entry: &FeedbackEntry| {
+        let found = feedback.find(entry.id).await.unwrap();
+        found.map(|it| it.report.answer_text.is_some())
+    };
+    assert_eq!(swept, 2);
+    assert_eq!(
+        (answer(&old).await, answer(&middle).await, answer(&new).await),
+        (None, Some(false), Some(true))
+    );
+}
