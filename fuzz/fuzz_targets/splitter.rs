@@ -13,8 +13,8 @@ use pia_assistant::{Frame, UpstreamError};
 
 // The two files, not their crate: its HTTP client would take minutes to build
 // and is not what is tried here.
-#[path = "../../crates/upstream/src/look.rs"]
-mod look;
+#[path = "../../crates/upstream/src/event_filter.rs"]
+mod event_filter;
 #[path = "../../crates/upstream/src/splitter.rs"]
 mod splitter;
 

@@ -1,0 +1,107 @@
+//! Cabinet files, as far as their signature goes.
+//!
+//! A signed cabinet has 20 bytes of reserved data in its header, which name
+//! offset and length of the signature at its end. The signature covers all
+//! bytes before it but the checksum, the number in a set and the reserved
+//! data.
+
+use ring::digest::{Algorithm, Context, Digest};
+
+const MAGIC: &[u8] = b"MSCF";
+/// Length of the header of a signed cabinet.
+const HEADER_BYTES: usize = 60;
+const FOLDER_BYTES: usize = 8;
+/// Flag of a cabinet with reserved data, the only one of a signed cabinet.
+const RESERVE_PRESENT: u16 = 4;
+/// Sizes of the reserved data in the header, each folder and each data block,
+/// and the tag that the data begins with.
+const RESERVED: [u8; 8] = [20, 0, 0, 0, 0, 0, 16, 0];
+
+/// Errors that make a cabinet's signature unusable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CabinetError {
+    /// File does not begin as a cabinet.
+    #[error("the file is not a cabinet")]
+    NotACabinet,
+    /// Cabinet is not signed.
+    #[error("the cabinet is not signed")]
+    Unsigned,
+    /// Header or signature is malformed.
+    #[error("the cabinet is malformed: {0}")]
+    Malformed(&'static str),
+    /// Signature uses an algorithm that is unknown or weak.
+    #[error("the cabinet is signed with an unsupported algorithm")]
+    Unsupported,
+    /// Cabinet was changed after it was signed, or signed with another key.
+    #[error("the signature does not match the cabinet")]
+    Mismatch,
+}
+
+/// Cabinet with a signature at its end.
+pub(crate) struct SignedCabinet<'a> {
+    signed: [&'a [u8]; 3],
+    /// PKCS #7 structure in DER, maybe padded.
+    pub(crate) signature: &'a [u8],
+}
+
+impl<'a> SignedCabinet<'a> {
+    /// Parses the header.
+    pub(crate) fn parse(file: &'a [u8]) -> Result<Self, CabinetError> {
+        if !file.starts_with(MAGIC) || file.len() < HEADER_BYTES {
+            return Err(CabinetError::NotACabinet);
+        }
+        let flags = number(file, 30, 2)?;
+        if flags != u32::from(RESERVE_PRESENT) {
+            return Err(if flags & u32::from(RESERVE_PRESENT) == 0 {
+                CabinetError::Unsigned
+            } else {
+                CabinetError::Malformed("it is a part of a set")
+            });
+        }
+        if number(file, 4, 4)? != 0 || number(file, 34, 2)? != 0 {
+            return Err(CabinetError::Malformed("its header"));
+        }
+        if bytes(file, 36, RESERVED.len())? != RESERVED {
+            return Err(CabinetError::Malformed("its reserved data"));
+        }
+        let (offset, length) = (size(file, 44)?, size(file, 48)?);
+        if length == 0 {
+            return Err(CabinetError::Unsigned);
+        }
+        if offset.checked_add(length) != Some(file.len()) {
+            return Err(CabinetError::Malformed("the place of its signature"));
+        }
+        let folders = usize::try_from(number(file, 26, 2)?).unwrap_or(usize::MAX);
+        let first_file = folders.saturating_mul(FOLDER_BYTES).saturating_add(HEADER_BYTES);
+        if size(file, 16)? != first_file || first_file > offset {
+            return Err(CabinetError::Malformed("its folders"));
+        }
+        let signed = [MAGIC, bytes(file, 8, 26)?, bytes(file, 56, offset - 56)?];
+        Ok(Self { signed, signature: bytes(file, offset, length)? })
+    }
+
+    /// Returns the digest of what is signed.
+    pub(crate) fn digest(&self, algorithm: &'static Algorithm) -> Digest {
+        let mut context = Context::new(algorithm);
+        for part in self.signed {
+            context.update(part);
+        }
+        context.finish()
+    }
+}
+
+fn bytes(file: &[u8], offset: usize, length: usize) -> Result<&[u8], CabinetError> {
+    let end = offset.checked_add(length);
+    end.and_then(|it| file.get(offset..it)).ok_or(CabinetError::Malformed("its length"))
+}
+
+/// Returns the little-endian number of up to four bytes at an offset.
+fn number(file: &[u8], offset: usize, length: usize) -> Result<u32, CabinetError> {
+    let bytes = bytes(file, offset, length)?;
+    Ok(bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte)))
+}
+
+fn size(file: &[u8], offset: usize) -> Result<usize, CabinetError> {
+    let size = usize::try_from(number(file, offset, 4)?);
+    size.map_err(|_too_large| CabinetError::Malformed("a size"))
+}

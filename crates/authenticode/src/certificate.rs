@@ -1,0 +1,61 @@
+//! Certificates of signers.
+
+use std::fmt::Write as _;
+
+use der::oid::db::rfc4519::COMMON_NAME;
+use der::{Decode, DecodePem, Encode};
+use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
+use x509_cert::Certificate;
+
+/// Errors that make a certificate unreadable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an X.509 certificate in PEM or DER")]
+pub struct CertificateError;
+
+/// Certificate of a signer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SigningCertificate {
+    /// Common name of its holder, or else the whole name.
+    pub name: String,
+    /// SHA-1 of the certificate, as 40 upper-case hex digits.
+    pub thumbprint: String,
+    /// Certificate in DER.
+    pub der: Vec<u8>,
+}
+
+impl SigningCertificate {
+    /// Parses a certificate in PEM or DER. Of a chain in PEM the first is
+    /// read.
+    pub fn parse(bytes: &[u8]) -> Result<Self, CertificateError> {
+        let trimmed = bytes.trim_ascii();
+        let certificate = if trimmed.starts_with(b"-----BEGIN") {
+            let pem = std::str::from_utf8(trimmed).map_err(|_no_text| CertificateError)?;
+            let first = pem.find("-----END CERTIFICATE-----").ok_or(CertificateError)?;
+            let end = first + "-----END CERTIFICATE-----".len();
+            let first = pem.get(..end).ok_or(CertificateError)?;
+            Certificate::from_pem(format!("{first}\n"))
+        } else {
+            Certificate::from_der(bytes)
+        };
+        Self::new(&certificate.map_err(|_malformed| CertificateError)?)
+    }
+
+    pub(crate) fn new(certificate: &Certificate) -> Result<Self, CertificateError> {
+        let der = certificate.to_der().map_err(|_unwritable| CertificateError)?;
+        let thumbprint = digest(&SHA1_FOR_LEGACY_USE_ONLY, &der);
+        let hex = thumbprint.as_ref().iter().fold(String::new(), |mut hex, byte| {
+            let _infallible = write!(hex, "{byte:02X}");
+            hex
+        });
+        Ok(Self { name: name(certificate), thumbprint: hex, der })
+    }
+}
+
+fn name(certificate: &Certificate) -> String {
+    let subject = &certificate.tbs_certificate.subject;
+    let mut attributes = subject.0.iter().flat_map(|it| it.0.iter());
+    let common = attributes.find(|it| it.oid == COMMON_NAME).map(|it| it.value.value());
+    let common = common.and_then(|it| std::str::from_utf8(it).ok());
+    let name = common.map_or_else(|| subject.to_string(), str::to_owned);
+    name.chars().filter(|it| !it.is_control()).take(255).collect()
+}

@@ -1,0 +1,10 @@
+//! Authenticode signatures of cabinet files, and the certificates of their
+//! signers.
+
+mod cabinet;
+mod certificate;
+mod signature;
+
+pub use cabinet::CabinetError;
+pub use certificate::{CertificateError, SigningCertificate};
+pub use signature::verify_cabinet;
