@@ -10,7 +10,7 @@ use x509_cert::Certificate;
 /// Errors that make a certificate unreadable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an X.509 certificate in PEM or DER")]
-pub struct CertificateError;
+pub struct InvalidCertificate;
 
 /// Certificate of a signer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,22 +26,22 @@ pub struct SigningCertificate {
 impl SigningCertificate {
     /// Parses a certificate in PEM or DER. Of a chain in PEM the first is
     /// read.
-    pub fn parse(bytes: &[u8]) -> Result<Self, CertificateError> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, InvalidCertificate> {
         let trimmed = bytes.trim_ascii();
         let certificate = if trimmed.starts_with(b"-----BEGIN") {
-            let pem = std::str::from_utf8(trimmed).map_err(|_no_text| CertificateError)?;
-            let first = pem.find("-----END CERTIFICATE-----").ok_or(CertificateError)?;
+            let pem = std::str::from_utf8(trimmed).map_err(|_no_text| InvalidCertificate)?;
+            let first = pem.find("-----END CERTIFICATE-----").ok_or(InvalidCertificate)?;
             let end = first + "-----END CERTIFICATE-----".len();
-            let first = pem.get(..end).ok_or(CertificateError)?;
+            let first = pem.get(..end).ok_or(InvalidCertificate)?;
             Certificate::from_pem(format!("{first}\n"))
         } else {
             Certificate::from_der(bytes)
         };
-        Self::new(&certificate.map_err(|_malformed| CertificateError)?)
+        Self::new(&certificate.map_err(|_malformed| InvalidCertificate)?)
     }
 
-    pub(crate) fn new(certificate: &Certificate) -> Result<Self, CertificateError> {
-        let der = certificate.to_der().map_err(|_unwritable| CertificateError)?;
+    pub(crate) fn new(certificate: &Certificate) -> Result<Self, InvalidCertificate> {
+        let der = certificate.to_der().map_err(|_unwritable| InvalidCertificate)?;
         let thumbprint = digest(&SHA1_FOR_LEGACY_USE_ONLY, &der);
         let hex = thumbprint.as_ref().iter().fold(String::new(), |mut hex, byte| {
             let _infallible = write!(hex, "{byte:02X}");

@@ -6,5 +6,5 @@ mod certificate;
 mod signature;
 
 pub use cabinet::CabinetError;
-pub use certificate::{CertificateError, SigningCertificate};
+pub use certificate::{InvalidCertificate, SigningCertificate};
 pub use signature::verify_cabinet;

@@ -138,8 +138,8 @@ fn mutilated_cabinets_are_refused() {
     }
 }
 
-/// Only the name of the key's algorithm, which the certificate tells too, and
-/// the tags of absent parameters may be changed.
+/// Changes are noticed but in the name of the key's algorithm, which the
+/// certificate has too, and in the tags of absent parameters.
 #[test]
 fn a_changed_byte_of_a_signature_is_noticed() {
     let signature = number(RSA, SIGNATURE_OFFSET)..RSA.len();

@@ -56,6 +56,10 @@ id!(
     InvitationId
 );
 id!(
+    /// Certificate of a trusted signer.
+    CertificateId
+);
+id!(
     /// Report of a user on an answer.
     FeedbackId
 );

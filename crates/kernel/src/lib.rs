@@ -28,8 +28,8 @@ pub use clock::{Clock, SystemClock};
 pub use domain::ascii_domain;
 pub use error::Unavailable;
 pub use id::{
-    ApiKeyId, AppPasswordId, ClientPolicyId, FeedbackId, GroupId, InvitationId, MailId, PasskeyId,
-    PersonaId, PluginId, SessionId, SignInId, UserId,
+    ApiKeyId, AppPasswordId, CertificateId, ClientPolicyId, FeedbackId, GroupId, InvitationId,
+    MailId, PasskeyId, PersonaId, PluginId, SessionId, SignInId, UserId,
 };
 pub use language::Language;
 pub use lifecycle::{

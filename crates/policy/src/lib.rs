@@ -1,7 +1,9 @@
 //! Permissions: the licence, its features and issuers; groups and the settings
-//! of their members; client policies; managed personas. And what users report
+//! of their members; client policies; managed personas; plugins and
+//! the certificates of their signers. And what users report
 //! of answers.
 
+mod certificates;
 mod client_policies;
 mod edition;
 mod envelope;
@@ -10,13 +12,20 @@ mod feedback;
 mod groups;
 mod licence;
 mod personas;
+mod plugins;
 mod reading;
 mod service;
 mod signing_key;
 mod terms;
+mod uploads;
 mod verifying_key;
 mod violation;
 
+#[cfg(any(test, feature = "mock"))]
+pub use certificates::MockCertificateStore;
+pub use certificates::{
+    CertificateStore, TrustedCertificate, TrustedCertificateError, TrustedCertificates,
+};
 #[cfg(any(test, feature = "mock"))]
 pub use client_policies::MockClientPolicyStore;
 pub use client_policies::{
@@ -48,9 +57,18 @@ pub use personas::{
     ManagedPersonas, PersonaAssigned, PersonaBound, PersonaContent, PersonaDraft, PersonaEntry,
     PersonaError, PersonaReplaced, PersonaStore, PersonaUpdate, PublishedPersona,
 };
+#[cfg(any(test, feature = "mock"))]
+pub use plugins::MockPluginStore;
+pub use plugins::{
+    PluginChanged, PluginContent, PluginDraft, PluginEntry, PluginError, PluginPackage,
+    PluginStore, PluginUpdate, Plugins, PublishedPlugin,
+};
 pub use reading::LicenceReading;
 pub use service::{InstallError, LicenceService, SetupState};
 pub use signing_key::{LicenceKeyError, SigningKey};
 pub use terms::Terms;
+#[cfg(any(test, feature = "mock"))]
+pub use uploads::MockUploadReader;
+pub use uploads::{ParsedCertificate, SignedPackage, UnusableUpload, UploadReader};
 pub use verifying_key::VerifyingKey;
 pub use violation::Violation;

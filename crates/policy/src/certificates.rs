@@ -1,0 +1,135 @@
+//! Certificates of those whose plugins members' clients run.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pia_kernel::{AuditEntry, CertificateId, Clock, SideEffects, Timestamp, Unavailable, UserId};
+
+use crate::uploads::UploadReader;
+use crate::violation::{FormCheck, Violation};
+
+const MAX_NAME_CHARS: usize = 255;
+
+/// Certificate whose holder may sign plugins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustedCertificate {
+    /// Id.
+    pub id: CertificateId,
+    /// Name for people.
+    pub name: String,
+    /// SHA-1 of the certificate, as 40 upper-case hex digits.
+    pub thumbprint: String,
+    /// Certificate in DER.
+    pub der: Vec<u8>,
+    /// Time at which it was added.
+    pub updated_at: Timestamp,
+}
+
+/// Errors that prevent a certificate from being trusted or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustedCertificateError {
+    /// Request is invalid.
+    #[error("the request is invalid")]
+    Invalid(Vec<Violation>),
+    /// Certificate is trusted already.
+    #[error("the certificate is trusted already")]
+    Known,
+    /// No such certificate.
+    #[error("there is no such certificate")]
+    Unknown,
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Store of trusted certificates. None has the thumbprint of another, however
+/// many are added at once.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait CertificateStore: Send + Sync {
+    /// Loads all certificates, by name.
+    async fn all(&self) -> Result<Vec<TrustedCertificate>, Unavailable>;
+
+    /// Stores a certificate. Returns false if it is stored already.
+    async fn add(
+        &self,
+        certificate: TrustedCertificate,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+
+    /// Removes a certificate. Returns false if there is none.
+    async fn remove(&self, id: CertificateId, effects: SideEffects) -> Result<bool, Unavailable>;
+}
+
+/// Adds, lists and removes the certificates of trusted signers.
+#[derive(Clone)]
+pub struct TrustedCertificates {
+    store: Arc<dyn CertificateStore>,
+    reader: Arc<dyn UploadReader>,
+    clock: Arc<dyn Clock>,
+}
+
+impl TrustedCertificates {
+    /// Creates the use case over a store.
+    pub fn new(
+        store: Arc<dyn CertificateStore>,
+        reader: Arc<dyn UploadReader>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, reader, clock }
+    }
+
+    /// Returns all certificates, by name.
+    pub async fn list(&self) -> Result<Vec<TrustedCertificate>, Unavailable> {
+        self.store.all().await
+    }
+
+    /// Trusts the holder of a certificate, named as given or as in it.
+    pub async fn add(
+        &self,
+        by: UserId,
+        name: Option<String>,
+        file: Option<Vec<u8>>,
+    ) -> Result<TrustedCertificate, TrustedCertificateError> {
+        let mut check = FormCheck::default();
+        let name = check.line("name", name, MAX_NAME_CHARS);
+        let parsed = file.map(|it| self.reader.certificate(&it));
+        if parsed.is_none() {
+            check.refuse("certificate", "required", "certificate is required.".to_owned());
+        }
+        if let Some(Err(unusable)) = &parsed {
+            check.refuse("certificate", "invalid", unusable.to_string());
+        }
+        let Some(Ok(parsed)) = parsed.filter(|_| check.violations.is_empty()) else {
+            return Err(TrustedCertificateError::Invalid(check.violations));
+        };
+        let certificate = TrustedCertificate {
+            id: CertificateId::generate(),
+            name: name.unwrap_or(parsed.name),
+            thumbprint: parsed.thumbprint,
+            der: parsed.der,
+            updated_at: self.clock.now(),
+        };
+        let effects = self.effects(by, certificate.id, "TrustedCertificate.Added");
+        let added = self.store.add(certificate.clone(), effects).await?;
+        if added { Ok(certificate) } else { Err(TrustedCertificateError::Known) }
+    }
+
+    /// Trusts the holder of a certificate no longer. Their plugins stay, and
+    /// clients do not start them.
+    pub async fn remove(
+        &self,
+        by: UserId,
+        id: CertificateId,
+    ) -> Result<(), TrustedCertificateError> {
+        let effects = self.effects(by, id, "TrustedCertificate.Removed");
+        let removed = self.store.remove(id, effects).await?;
+        if removed { Ok(()) } else { Err(TrustedCertificateError::Unknown) }
+    }
+
+    fn effects(&self, by: UserId, id: CertificateId, action: &'static str) -> SideEffects {
+        let (at, object) = (self.clock.now(), Some(format!("certificate:{id}")));
+        let entry = AuditEntry { at, actor: Some(by), subject: None, object, action };
+        SideEffects { audit: vec![entry], mail: Vec::new() }
+    }
+}

@@ -1,0 +1,265 @@
+//! Plugins: tools that administrators publish to members' clients.
+
+mod draft;
+mod ports;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use pia_kernel::{
+    AuditEntry, Clock, GroupId, PluginId, SideEffects, Timestamp, Unavailable, UserId,
+};
+
+pub use draft::{PluginContent, PluginDraft};
+#[cfg(any(test, feature = "mock"))]
+pub use ports::MockPluginStore;
+pub use ports::{PluginChanged, PluginStore, PluginUpdate};
+
+use crate::uploads::{UnusableUpload, UploadReader};
+use crate::violation::Violation;
+
+const MAX_GROUPS: usize = 10_000;
+
+/// Package of a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginPackage {
+    /// SHA-256 of the file, as 64 lower-case hex digits.
+    pub hash: String,
+    /// Size in bytes.
+    pub size: u64,
+}
+
+/// Published plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedPlugin {
+    /// Id.
+    pub id: PluginId,
+    /// Contents.
+    pub content: PluginContent,
+    /// True if the plugin is part of the client.
+    pub is_built_in: bool,
+    /// False if clients must not run it.
+    pub is_active: bool,
+    /// Package, once it is uploaded.
+    pub package: Option<PluginPackage>,
+    /// Path of the icon, once it is uploaded.
+    pub icon_url: Option<String>,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+}
+
+/// Plugin in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginEntry {
+    /// Plugin.
+    pub plugin: PublishedPlugin,
+    /// Number of groups that have it.
+    pub group_count: u64,
+}
+
+/// Errors that prevent a plugin from being read, changed or delivered.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginError {
+    /// Request is invalid.
+    #[error("the request is invalid")]
+    Invalid(Vec<Violation>),
+    /// Uploaded file is unusable.
+    #[error(transparent)]
+    Unusable(#[from] UnusableUpload),
+    /// No such plugin, package or icon.
+    #[error("there is no such plugin")]
+    Unknown,
+    /// Plugin was changed since the caller read it.
+    #[error("the plugin was changed in the meantime")]
+    Stale,
+    /// Plugin is part of the client.
+    #[error("the plugin is part of the client")]
+    BuiltIn,
+    /// Signer of the package is not trusted.
+    #[error("the signer {0} is not trusted")]
+    Untrusted(String),
+    /// One of the groups does not exist.
+    #[error("There is no group with the id {0}.")]
+    UnknownGroup(GroupId),
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Creates, changes, deletes, assigns and delivers plugins.
+#[derive(Clone)]
+pub struct Plugins {
+    store: Arc<dyn PluginStore>,
+    reader: Arc<dyn UploadReader>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Plugins {
+    /// Creates the use case over a store.
+    pub fn new(
+        store: Arc<dyn PluginStore>,
+        reader: Arc<dyn UploadReader>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, reader, clock }
+    }
+
+    /// Returns all plugins: built-in ones, then by name.
+    pub async fn list(&self) -> Result<Vec<PluginEntry>, PluginError> {
+        Ok(self.store.all().await?)
+    }
+
+    /// Returns a plugin.
+    pub async fn find(&self, plugin: PluginId) -> Result<PublishedPlugin, PluginError> {
+        self.store.find(plugin).await?.ok_or(PluginError::Unknown)
+    }
+
+    /// Returns the groups that a plugin is assigned to.
+    pub async fn groups_of(&self, plugin: PluginId) -> Result<Vec<GroupId>, PluginError> {
+        self.store.groups_of(plugin).await?.ok_or(PluginError::Unknown)
+    }
+
+    /// Creates a plugin without groups, package and icon, active unless said
+    /// otherwise.
+    pub async fn create(
+        &self,
+        by: UserId,
+        draft: PluginDraft,
+    ) -> Result<PublishedPlugin, PluginError> {
+        let is_active = draft.is_active.unwrap_or(true);
+        let content = draft.checked().map_err(PluginError::Invalid)?;
+        let plugin = PublishedPlugin {
+            id: PluginId::generate(),
+            content,
+            is_built_in: false,
+            is_active,
+            package: None,
+            icon_url: None,
+            updated_at: self.clock.now(),
+        };
+        let effects = self.effects(by, plugin.id, "Plugin.Created");
+        self.store.create(plugin.clone(), effects).await?;
+        Ok(plugin)
+    }
+
+    /// Replaces the contents of a plugin: an omitted field is cleared, but for
+    /// its state. `expected` is the version that the caller read, if it
+    /// matters.
+    pub async fn replace(
+        &self,
+        by: UserId,
+        plugin: PluginId,
+        draft: PluginDraft,
+        expected: Option<Timestamp>,
+    ) -> Result<(), PluginError> {
+        let is_active = draft.is_active;
+        let content = draft.checked().map_err(PluginError::Invalid)?;
+        let update = PluginUpdate { content, is_active, expected };
+        let (at, effects) = (self.clock.now(), self.effects(by, plugin, "Plugin.Updated"));
+        changed(self.store.replace(plugin, update, at, effects).await?)
+    }
+
+    /// Deletes a plugin and its files.
+    pub async fn delete(&self, by: UserId, plugin: PluginId) -> Result<(), PluginError> {
+        let (at, effects) = (self.clock.now(), self.effects(by, plugin, "Plugin.Deleted"));
+        changed(self.store.delete(plugin, at, effects).await?)
+    }
+
+    /// Assigns a plugin to exactly these groups.
+    pub async fn assign(
+        &self,
+        by: UserId,
+        plugin: PluginId,
+        groups: Vec<GroupId>,
+    ) -> Result<(), PluginError> {
+        if groups.len() > MAX_GROUPS {
+            let message = format!("groupIds must have at most {MAX_GROUPS} entries.");
+            let violation = Violation { field: "groupIds", code: "too_many", message };
+            return Err(PluginError::Invalid(vec![violation]));
+        }
+        let groups: Vec<_> = BTreeSet::from_iter(groups).into_iter().collect();
+        let effects = self.effects(by, plugin, "Plugin.GroupsUpdated");
+        changed(self.store.assign(plugin, &groups, effects).await?)
+    }
+
+    /// Stores a package in the place of the plugin's: a cabinet that a trusted
+    /// signer signed.
+    pub async fn upload_package(
+        &self,
+        by: UserId,
+        plugin: PluginId,
+        file: Bytes,
+    ) -> Result<PluginPackage, PluginError> {
+        self.find(plugin).await?;
+        let signed = self.reader.package(file.clone()).await?;
+        let package = PluginPackage { hash: signed.hash.clone(), size: signed.size };
+        let signer = signed.signer.clone();
+        let (at, effects) = (self.clock.now(), self.effects(by, plugin, "Plugin.PackageUploaded"));
+        match self.store.store_package(plugin, (signed, file), at, effects).await? {
+            PluginChanged::Untrusted => Err(PluginError::Untrusted(signer)),
+            outcome => changed(outcome).map(|()| package),
+        }
+    }
+
+    /// Stores an image as the plugin's icon; none removes it.
+    pub async fn upload_icon(
+        &self,
+        by: UserId,
+        plugin: PluginId,
+        image: Option<Bytes>,
+    ) -> Result<(), PluginError> {
+        self.find(plugin).await?;
+        let icon = match image {
+            Some(image) => Some(self.reader.icon(image).await?),
+            None => None,
+        };
+        let (at, effects) = (self.clock.now(), self.effects(by, plugin, "Plugin.IconUpdated"));
+        changed(self.store.store_icon(plugin, icon, at, effects).await?)
+    }
+
+    /// Returns the package of an active plugin that members of a group get.
+    pub async fn package_for(
+        &self,
+        group: GroupId,
+        plugin: PluginId,
+    ) -> Result<PluginPackage, PluginError> {
+        let found = self.store.of_group(group, plugin).await?.filter(|it| it.is_active);
+        found.and_then(|it| it.package).ok_or(PluginError::Unknown)
+    }
+
+    /// Returns the icon, as PNG, of a plugin that members of a group get.
+    pub async fn icon_for(&self, group: GroupId, plugin: PluginId) -> Result<Vec<u8>, PluginError> {
+        let found = self.store.of_group(group, plugin).await?;
+        found.filter(|it| it.icon_url.is_some()).ok_or(PluginError::Unknown)?;
+        self.store.icon(plugin).await?.ok_or(PluginError::Unknown)
+    }
+
+    /// Returns some bytes of the package with this hash, from an offset on;
+    /// none at its end, or if the plugin has another package by now.
+    pub async fn package_bytes(
+        &self,
+        plugin: PluginId,
+        hash: &str,
+        offset: u64,
+    ) -> Result<Option<Vec<u8>>, Unavailable> {
+        self.store.package_bytes(plugin, hash, offset).await
+    }
+
+    fn effects(&self, by: UserId, plugin: PluginId, action: &'static str) -> SideEffects {
+        let (at, object) = (self.clock.now(), Some(format!("plugin:{plugin}")));
+        let entry = AuditEntry { at, actor: Some(by), subject: None, object, action };
+        SideEffects { audit: vec![entry], mail: Vec::new() }
+    }
+}
+
+fn changed(outcome: PluginChanged) -> Result<(), PluginError> {
+    match outcome {
+        PluginChanged::Done => Ok(()),
+        PluginChanged::Unknown => Err(PluginError::Unknown),
+        PluginChanged::Stale => Err(PluginError::Stale),
+        PluginChanged::BuiltIn => Err(PluginError::BuiltIn),
+        PluginChanged::Untrusted => Err(PluginError::Untrusted(String::new())),
+        PluginChanged::UnknownGroup(group) => Err(PluginError::UnknownGroup(group)),
+    }
+}
