@@ -117,3 +117,16 @@ pub(crate) const CLIENT_POLICIES: InventoryTable = catalogue_table(
         ("name_folded", OURS),
     ],
 );
+
+pub(crate) const PLUGIN_PACKAGES: InventoryTable = catalogue_table(
+    "plugin_packages",
+    &[("plugin_id", OURS), ("hash", OURS), ("first_byte", OURS), ("bytes", OURS)],
+);
+
+pub(crate) const PLUGIN_ICONS: InventoryTable =
+    catalogue_table("plugin_icons", &[("plugin_id", OURS), ("png", OURS)]);
+
+pub(crate) const TRUSTED_CERTIFICATES: InventoryTable = catalogue_table(
+    "trusted_certificates",
+    &[("id", OURS), ("name", OURS), ("thumbprint", OURS), ("der", OURS), ("updated_at", OURS)],
+);

@@ -1,7 +1,8 @@
 //! Permissions, over SQLite or PostgreSQL: groups and their settings, client
-//! policies, managed personas; and reports on answers.
+//! policies, managed personas, plugins and certificates; and reports on answers.
 
 mod catalogue;
+mod certificates;
 mod client_policies;
 mod feedback;
 mod feedback_row;
@@ -9,9 +10,13 @@ mod group_row;
 mod groups;
 mod persona_row;
 mod personas;
+mod plugin_row;
+mod plugins;
 mod settings_row;
 
+pub use certificates::SqlCertificates;
 pub use client_policies::SqlClientPolicies;
 pub use feedback::SqlFeedback;
 pub use groups::SqlGroups;
 pub use personas::SqlManagedPersonas;
+pub use plugins::SqlPlugins;

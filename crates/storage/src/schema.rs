@@ -240,6 +240,19 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{Binary, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    trusted_certificates (id) {
+        id -> Uid,
+        name -> Text,
+        thumbprint -> Text,
+        der -> Binary,
+        updated_at -> Instant,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{Bool, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
@@ -547,6 +560,28 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::Binary;
+    use crate::sql_types::Uid;
+
+    plugin_icons (plugin_id) {
+        plugin_id -> Uid,
+        png -> Binary,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Text};
+    use crate::sql_types::Uid;
+
+    plugin_packages (plugin_id, hash, first_byte) {
+        plugin_id -> Uid,
+        hash -> Text,
+        first_byte -> BigInt,
+        bytes -> Binary,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{BigInt, Bool, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
@@ -712,6 +747,8 @@ diesel::allow_tables_to_appear_in_same_query!(
     passkeys,
     person_salts,
     persona_plugins,
+    plugin_icons,
+    plugin_packages,
     plugins,
     provider_identities,
     recovery_codes,
@@ -723,5 +760,6 @@ diesel::allow_tables_to_appear_in_same_query!(
     sync_events,
     sync_items,
     totp_factors,
+    trusted_certificates,
     user_groups,
 );

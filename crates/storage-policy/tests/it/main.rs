@@ -8,4 +8,5 @@ mod feedback;
 mod groups;
 mod people;
 mod personas;
+mod plugins;
 mod settings;

@@ -1,0 +1,302 @@
+//! Plugins in SQL.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use diesel::dsl::{count_star, exists};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{GroupId, PluginId, SideEffects, Timestamp, Unavailable};
+use pia_policy::{
+    PluginChanged, PluginEntry, PluginStore, PluginUpdate, PublishedPlugin, SignedPackage,
+};
+use pia_storage::schema::{
+    group_plugins, plugin_icons, plugin_packages, plugins, trusted_certificates, user_groups,
+};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::catalogue::{bump_catalogue, lock_catalogue};
+use crate::plugin_row::{PluginContentRow, PluginRow};
+
+/// Size of the pieces of a package, in bytes.
+const PIECE_BYTES: usize = 256 * 1024;
+
+/// Plugins in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlPlugins {
+    db: Database,
+}
+
+/// Query of a plugin that is not deleted.
+macro_rules! live {
+    ($plugin:expr) => {
+        plugins::table.find(DbUid($plugin.0)).filter(plugins::deleted_at.is_null())
+    };
+}
+
+/// Locks the catalogue, and returns from the transaction unless there is the
+/// plugin and it is not built in. Evaluates to the plugin's last change.
+macro_rules! lock_own {
+    ($conn:expr, $plugin:expr) => {{
+        lock_catalogue!($conn);
+        let plugin = live!($plugin).select((plugins::is_preloaded, plugins::updated_at));
+        match plugin.first::<(bool, DbInstant)>($conn).await.optional()? {
+            None => return Ok(PluginChanged::Unknown),
+            Some((true, _)) => return Ok(PluginChanged::BuiltIn),
+            Some((false, before)) => before,
+        }
+    }};
+}
+
+impl SqlPlugins {
+    /// Creates a store in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+}
+
+/// Returns the time of a change, later than that of the last one.
+fn later(at: Timestamp, before: DbInstant) -> DbInstant {
+    DbInstant(at.max(before.0 + Duration::from_micros(1)))
+}
+
+#[async_trait]
+impl PluginStore for SqlPlugins {
+    async fn all(&self) -> Result<Vec<PluginEntry>, Unavailable> {
+        let all = plugins::table.filter(plugins::deleted_at.is_null()).order((
+            plugins::is_preloaded.desc(),
+            plugins::name,
+            plugins::id,
+        ));
+        let groups = group_plugins::table
+            .group_by(group_plugins::plugin_id)
+            .select((group_plugins::plugin_id, count_star()));
+        let (rows, groups): (Vec<PluginRow>, Vec<(DbUid, i64)>) =
+            on_conn!(self.db.reader(), |conn| {
+                let rows = all.select(PluginRow::as_select()).load(conn).await?;
+                (rows, groups.load(conn).await?)
+            })?;
+        let groups: HashMap<_, _> = groups.into_iter().map(|(id, n)| (id.0, n)).collect();
+        let entry = |plugin: PublishedPlugin| {
+            let group_count = groups.get(&plugin.id.0).map_or(0, |it| it.unsigned_abs());
+            PluginEntry { plugin, group_count }
+        };
+        Ok(rows.into_iter().map(|it| entry(it.into())).collect())
+    }
+
+    async fn find(&self, plugin: PluginId) -> Result<Option<PublishedPlugin>, Unavailable> {
+        let row: Option<PluginRow> = on_conn!(self.db.reader(), |conn| {
+            live!(plugin).select(PluginRow::as_select()).first(conn).await.optional()?
+        })?;
+        Ok(row.map(Into::into))
+    }
+
+    async fn of_group(
+        &self,
+        group: GroupId,
+        plugin: PluginId,
+    ) -> Result<Option<PublishedPlugin>, Unavailable> {
+        let granted = exists(group_plugins::table.find((DbUid(group.0), DbUid(plugin.0))));
+        let theirs = live!(plugin).filter(plugins::is_preloaded.eq(true).or(granted));
+        let row: Option<PluginRow> = on_conn!(self.db.reader(), |conn| {
+            theirs.select(PluginRow::as_select()).first(conn).await.optional()?
+        })?;
+        Ok(row.map(Into::into))
+    }
+
+    async fn groups_of(&self, plugin: PluginId) -> Result<Option<Vec<GroupId>>, Unavailable> {
+        if self.find(plugin).await?.is_none() {
+            return Ok(None);
+        }
+        let groups = group_plugins::table
+            .filter(group_plugins::plugin_id.eq(DbUid(plugin.0)))
+            .order(group_plugins::group_id)
+            .select(group_plugins::group_id);
+        let rows: Vec<DbUid> = on_conn!(self.db.reader(), |conn| groups.load(conn).await?)?;
+        Ok(Some(rows.into_iter().map(|it| GroupId(it.0)).collect()))
+    }
+
+    async fn create(
+        &self,
+        plugin: PublishedPlugin,
+        effects: SideEffects,
+    ) -> Result<(), Unavailable> {
+        let row = PluginRow::from(plugin);
+        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
+            lock_catalogue!(conn);
+            diesel::insert_into(plugins::table).values(&row).execute(conn).await?;
+            bump_catalogue!(conn);
+            conn.write_effects(&self.db, &effects).await
+        })?)
+    }
+
+    async fn replace(
+        &self,
+        plugin: PluginId,
+        update: PluginUpdate,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<PluginChanged, Unavailable> {
+        let PluginUpdate { content, is_active, expected } = update;
+        let content = PluginContentRow::from(content);
+        Ok(in_tx!(self.db, async |conn| -> Result<PluginChanged, DbError> {
+            lock_catalogue!(conn);
+            let before = live!(plugin).select(plugins::updated_at);
+            let Some(before) = before.first::<DbInstant>(conn).await.optional()? else {
+                return Ok(PluginChanged::Unknown);
+            };
+            if expected.is_some_and(|it| it != before.0) {
+                return Ok(PluginChanged::Stale);
+            }
+            let state = is_active.map(|it| plugins::is_active.eq(it));
+            let new = (&content, plugins::updated_at.eq(later(at, before)), state);
+            diesel::update(live!(plugin)).set(new).execute(conn).await?;
+            bump_catalogue!(conn);
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(PluginChanged::Done)
+        })?)
+    }
+
+    async fn delete(
+        &self,
+        plugin: PluginId,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<PluginChanged, Unavailable> {
+        let id = DbUid(plugin.0);
+        Ok(in_tx!(self.db, async |conn| -> Result<PluginChanged, DbError> {
+            let before = lock_own!(conn, plugin);
+            let pieces = plugin_packages::table.filter(plugin_packages::plugin_id.eq(id));
+            diesel::delete(pieces).execute(conn).await?;
+            diesel::delete(plugin_icons::table.find(id)).execute(conn).await?;
+            let deleted = plugins::deleted_at.eq(later(at, before));
+            diesel::update(live!(plugin)).set(deleted).execute(conn).await?;
+            bump_catalogue!(conn);
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(PluginChanged::Done)
+        })?)
+    }
+
+    async fn assign(
+        &self,
+        plugin: PluginId,
+        groups: &[GroupId],
+        effects: SideEffects,
+    ) -> Result<PluginChanged, Unavailable> {
+        let ids: Vec<DbUid> = groups.iter().map(|it| DbUid(it.0)).collect();
+        let own = group_plugins::table.filter(group_plugins::plugin_id.eq(DbUid(plugin.0)));
+        Ok(in_tx!(self.db, async |conn| -> Result<PluginChanged, DbError> {
+            lock_own!(conn, plugin);
+            let known = user_groups::table.filter(user_groups::id.eq_any(&ids));
+            let known: Vec<DbUid> = known.select(user_groups::id).load(conn).await?;
+            if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
+                return Ok(PluginChanged::UnknownGroup(GroupId(unknown.0)));
+            }
+            diesel::delete(own).execute(conn).await?;
+            for id in &ids {
+                let new =
+                    (group_plugins::group_id.eq(id), group_plugins::plugin_id.eq(DbUid(plugin.0)));
+                diesel::insert_into(group_plugins::table).values(new).execute(conn).await?;
+            }
+            bump_catalogue!(conn);
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(PluginChanged::Done)
+        })?)
+    }
+
+    async fn store_package(
+        &self,
+        plugin: PluginId,
+        (package, file): (SignedPackage, Bytes),
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<PluginChanged, Unavailable> {
+        let SignedPackage { hash, size, signer } = package;
+        let id = DbUid(plugin.0);
+        Ok(in_tx!(self.db, async |conn| -> Result<PluginChanged, DbError> {
+            let before = lock_own!(conn, plugin);
+            let trusted = trusted_certificates::table
+                .filter(trusted_certificates::thumbprint.eq(&signer))
+                .count();
+            if trusted.get_result::<i64>(conn).await? == 0 {
+                return Ok(PluginChanged::Untrusted);
+            }
+            let pieces = plugin_packages::table.filter(plugin_packages::plugin_id.eq(id));
+            diesel::delete(pieces).execute(conn).await?;
+            let mut first_byte = 0_i64;
+            for piece in file.chunks(PIECE_BYTES) {
+                let new = (
+                    plugin_packages::plugin_id.eq(id),
+                    plugin_packages::hash.eq(&hash),
+                    plugin_packages::first_byte.eq(first_byte),
+                    plugin_packages::bytes.eq(piece),
+                );
+                diesel::insert_into(plugin_packages::table).values(new).execute(conn).await?;
+                first_byte += piece.len().cast_signed() as i64;
+            }
+            let new = (
+                plugins::cab_hash.eq(&hash),
+                plugins::cab_size.eq(size.cast_signed()),
+                plugins::updated_at.eq(later(at, before)),
+            );
+            diesel::update(live!(plugin)).set(new).execute(conn).await?;
+            bump_catalogue!(conn);
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(PluginChanged::Done)
+        })?)
+    }
+
+    async fn store_icon(
+        &self,
+        plugin: PluginId,
+        icon: Option<Bytes>,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<PluginChanged, Unavailable> {
+        let id = DbUid(plugin.0);
+        let url = icon.is_some().then(|| format!("/api/plugins/{plugin}/icon"));
+        Ok(in_tx!(self.db, async |conn| -> Result<PluginChanged, DbError> {
+            let before = lock_own!(conn, plugin);
+            diesel::delete(plugin_icons::table.find(id)).execute(conn).await?;
+            if let Some(png) = &icon {
+                let new = (plugin_icons::plugin_id.eq(id), plugin_icons::png.eq(png.as_ref()));
+                diesel::insert_into(plugin_icons::table).values(new).execute(conn).await?;
+            }
+            let new =
+                (plugins::icon_url.eq(url.as_deref()), plugins::updated_at.eq(later(at, before)));
+            diesel::update(live!(plugin)).set(new).execute(conn).await?;
+            bump_catalogue!(conn);
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(PluginChanged::Done)
+        })?)
+    }
+
+    async fn icon(&self, plugin: PluginId) -> Result<Option<Vec<u8>>, Unavailable> {
+        let icon = plugin_icons::table.find(DbUid(plugin.0)).select(plugin_icons::png);
+        Ok(on_conn!(self.db.reader(), |conn| icon.first(conn).await.optional()?)?)
+    }
+
+    async fn package_bytes(
+        &self,
+        plugin: PluginId,
+        hash: &str,
+        offset: u64,
+    ) -> Result<Option<Vec<u8>>, Unavailable> {
+        let offset = i64::try_from(offset).unwrap_or(i64::MAX);
+        let piece = plugin_packages::table
+            .filter(plugin_packages::plugin_id.eq(DbUid(plugin.0)))
+            .filter(plugin_packages::hash.eq(hash))
+            .filter(plugin_packages::first_byte.le(offset))
+            .order(plugin_packages::first_byte.desc())
+            .select((plugin_packages::first_byte, plugin_packages::bytes));
+        let piece: Option<(i64, Vec<u8>)> =
+            on_conn!(self.db.reader(), |conn| piece.first(conn).await.optional()?)?;
+        let rest = piece.map(|(first, mut bytes)| {
+            let skipped = usize::try_from(offset - first).unwrap_or(usize::MAX);
+            bytes.split_off(skipped.min(bytes.len()))
+        });
+        Ok(rest.filter(|it| !it.is_empty()))
+    }
+}

@@ -1,0 +1,196 @@
+//! Contract tests of plugins, their files and trusted certificates.
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use pia_kernel::{CertificateId, GroupId, PluginId};
+use pia_policy::{
+    CertificateStore, PluginChanged, PluginContent, PluginDraft, PluginStore, PluginUpdate,
+    PublishedPlugin, SignedPackage, TrustedCertificate,
+};
+use pia_storage::Database;
+use pia_storage_policy::{SqlCertificates, SqlPlugins};
+use uuid::Uuid;
+
+use crate::people::{DEFAULT, START, catalogue_version, group, noted, noting};
+
+pia_testkit::contract! {
+    a_plugin_is_stored_listed_replaced_and_deleted,
+    a_built_in_plugin_is_only_switched_off,
+    of_many_updates_that_expect_one_version_one_is_stored,
+    groups_get_their_plugins_alone,
+    a_package_of_a_trusted_signer_is_read_from_any_offset,
+    an_icon_is_replaced_and_removed,
+    of_many_same_certificates_one_is_stored,
+}
+
+const MEMORY: PluginId = PluginId(Uuid::from_u128(0x1000_0000_0000_0000_0000_0000_0000_0001));
+const SIGNER: &str = "A618531235640D4C44DD66FEC183F2B342C716A0";
+
+fn content(name: &str) -> PluginContent {
+    let draft = PluginDraft {
+        kind: Some("mcp_server".to_owned()),
+        name: Some(name.to_owned()),
+        config_json: Some(r#"{"transport":"stdio"}"#.to_owned()),
+        ..PluginDraft::default()
+    };
+    draft.checked().unwrap()
+}
+
+async fn created(plugins: &SqlPlugins, name: &str) -> PublishedPlugin {
+    let plugin = PublishedPlugin {
+        id: PluginId::generate(),
+        content: content(name),
+        is_built_in: false,
+        is_active: true,
+        package: None,
+        icon_url: None,
+        updated_at: START,
+    };
+    plugins.create(plugin.clone(), noting("create")).await.unwrap();
+    plugin
+}
+
+fn update(name: &str) -> PluginUpdate {
+    PluginUpdate { content: content(name), is_active: Some(false), expected: None }
+}
+
+fn certificate() -> TrustedCertificate {
+    TrustedCertificate {
+        id: CertificateId::generate(),
+        name: "Example Plugins".to_owned(),
+        thumbprint: SIGNER.to_owned(),
+        der: vec![48, 0],
+        updated_at: START,
+    }
+}
+
+fn package(file: &Bytes, hash: &str) -> (SignedPackage, Bytes) {
+    let (hash, signer) = (hash.to_owned(), SIGNER.to_owned());
+    (SignedPackage { hash, size: file.len() as u64, signer }, file.clone())
+}
+
+async fn a_plugin_is_stored_listed_replaced_and_deleted(db: Database) {
+    let plugins = SqlPlugins::new(db.clone());
+    let plugin = created(&plugins, "Tickets").await;
+    assert_eq!(plugins.find(plugin.id).await.unwrap(), Some(plugin.clone()));
+    let listed = plugins.all().await.unwrap();
+    let names: Vec<_> = listed.iter().map(|it| &*it.plugin.content.name).collect();
+    assert_eq!(names, ["Memory", "Reminder", "Todo", "Tickets"]);
+
+    let replaced = plugins.replace(plugin.id, update("Desk"), START, noting("update")).await;
+    assert_eq!(replaced.unwrap(), PluginChanged::Done);
+    let stored = plugins.find(plugin.id).await.unwrap().unwrap();
+    assert_eq!((stored.content, stored.is_active), (content("Desk"), false));
+    assert!(stored.updated_at > plugin.updated_at);
+
+    let version = catalogue_version(&db).await;
+    for expected in [PluginChanged::Done, PluginChanged::Unknown] {
+        let deleted = plugins.delete(plugin.id, START, noting("delete")).await;
+        assert_eq!(deleted.unwrap(), expected);
+    }
+    assert_eq!(plugins.find(plugin.id).await.unwrap(), None);
+    assert_eq!((catalogue_version(&db).await, noted(&db, "delete").await), (version + 1, 1));
+}
+
+async fn a_built_in_plugin_is_only_switched_off(db: Database) {
+    let plugins = SqlPlugins::new(db.clone());
+    let off = plugins.replace(MEMORY, update("Memory"), START, noting("update")).await;
+    assert_eq!(off.unwrap(), PluginChanged::Done);
+    assert!(plugins.find(MEMORY).await.unwrap().is_some_and(|it| !it.is_active));
+    let file = Bytes::from_static(b"MSCF");
+    let refused = [
+        plugins.delete(MEMORY, START, noting("refused")).await,
+        plugins.assign(MEMORY, &[DEFAULT], noting("refused")).await,
+        plugins.store_icon(MEMORY, None, START, noting("refused")).await,
+        plugins.store_package(MEMORY, package(&file, "a"), START, noting("refused")).await,
+    ];
+    assert!(refused.into_iter().all(|it| it.unwrap() == PluginChanged::BuiltIn));
+    assert_eq!(noted(&db, "refused").await, 0);
+}
+
+async fn of_many_updates_that_expect_one_version_one_is_stored(db: Database) {
+    let plugins = SqlPlugins::new(db.clone());
+    let plugin = created(&plugins, "Tickets").await;
+    let expecting = PluginUpdate { expected: Some(plugin.updated_at), ..update("Desk") };
+
+    let all = (0..20).map(|_| plugins.replace(plugin.id, expecting.clone(), START, noting("one")));
+    let outcomes = join_all(all).await.into_iter().map(Result::unwrap);
+
+    assert_eq!(outcomes.filter(|it| *it == PluginChanged::Done).count(), 1);
+    assert_eq!(noted(&db, "one").await, 1);
+}
+
+async fn groups_get_their_plugins_alone(db: Database) {
+    let plugins = SqlPlugins::new(db.clone());
+    let (plugin, sales) = (created(&plugins, "Tickets").await, group(&db, "Sales").await);
+    let unknown = GroupId::generate();
+    let refused = plugins.assign(plugin.id, &[sales, unknown], noting("assign")).await.unwrap();
+    assert_eq!(refused, PluginChanged::UnknownGroup(unknown));
+    assert_eq!(plugins.groups_of(plugin.id).await.unwrap(), Some(Vec::new()));
+
+    plugins.assign(plugin.id, &[sales], noting("assign")).await.unwrap();
+
+    assert_eq!(plugins.groups_of(plugin.id).await.unwrap(), Some(vec![sales]));
+    assert!(plugins.of_group(sales, plugin.id).await.unwrap().is_some());
+    assert!(plugins.of_group(DEFAULT, plugin.id).await.unwrap().is_none());
+    assert!(plugins.of_group(DEFAULT, MEMORY).await.unwrap().is_some());
+    assert_eq!(plugins.groups_of(PluginId::generate()).await.unwrap(), None);
+}
+
+async fn a_package_of_a_trusted_signer_is_read_from_any_offset(db: Database) {
+    let plugins = SqlPlugins::new(db.clone());
+    let certificates = SqlCertificates::new(db.clone());
+    let plugin = created(&plugins, "Tickets").await;
+    let file: Bytes =
+        (0..600_000_u32).map(|it| it.to_le_bytes()[0] ^ it.to_le_bytes()[2]).collect();
+    let store = async |hash| {
+        let stored = plugins.store_package(plugin.id, package(&file, hash), START, noting("store"));
+        stored.await.unwrap()
+    };
+    assert_eq!(store("first").await, PluginChanged::Untrusted);
+    certificates.add(certificate(), noting("trust")).await.unwrap();
+    assert_eq!(store("first").await, PluginChanged::Done);
+
+    for start in [0, 1, 262_143, 262_144, 599_999] {
+        let mut read = Vec::new();
+        let offset = |read: &Vec<u8>| (start + read.len()) as u64;
+        while let Some(bytes) =
+            plugins.package_bytes(plugin.id, "first", offset(&read)).await.unwrap()
+        {
+            read.extend(bytes);
+        }
+        assert!(read == file[start..], "{start}");
+    }
+    assert_eq!(store("second").await, PluginChanged::Done);
+    assert_eq!(plugins.package_bytes(plugin.id, "first", 0).await.unwrap(), None);
+    let stored = plugins.find(plugin.id).await.unwrap().unwrap().package.unwrap();
+    assert_eq!((&*stored.hash, stored.size), ("second", 600_000));
+
+    plugins.delete(plugin.id, START, noting("delete")).await.unwrap();
+    assert_eq!(plugins.package_bytes(plugin.id, "second", 0).await.unwrap(), None);
+}
+
+async fn an_icon_is_replaced_and_removed(db: Database) {
+    let plugins = SqlPlugins::new(db.clone());
+    let plugin = created(&plugins, "Tickets").await;
+    for icon in [Some("one"), Some("two"), None] {
+        let png = icon.map(|it| Bytes::from_static(it.as_bytes()));
+        plugins.store_icon(plugin.id, png, START, noting("icon")).await.unwrap();
+        let stored = plugins.icon(plugin.id).await.unwrap();
+        assert_eq!(stored.as_deref(), icon.map(str::as_bytes));
+        let url = plugins.find(plugin.id).await.unwrap().unwrap().icon_url;
+        assert_eq!(url, icon.map(|_| format!("/api/plugins/{}/icon", plugin.id)));
+    }
+}
+
+async fn of_many_same_certificates_one_is_stored(db: Database) {
+    let certificates = SqlCertificates::new(db.clone());
+    let all = (0..20).map(|_| certificates.add(certificate(), noting("trust")));
+    let added = join_all(all).await.into_iter().map(Result::unwrap).filter(|it| *it).count();
+    let listed = certificates.all().await.unwrap();
+    assert_eq!((added, listed.len(), noted(&db, "trust").await), (1, 1, 1));
+
+    assert!(certificates.remove(listed[0].id, noting("remove")).await.unwrap());
+    assert!(!certificates.remove(listed[0].id, noting("remove")).await.unwrap());
+    assert_eq!((certificates.all().await.unwrap().len(), noted(&db, "remove").await), (0, 1));
+}
