@@ -1,6 +1,7 @@
 //! `/api/admin`: administration, from a browser that is signed in to the
 //! console.
 
+pub(crate) mod certificates;
 pub(crate) mod client_policies;
 mod description;
 pub(crate) mod feedback;
@@ -8,6 +9,7 @@ pub(crate) mod groups;
 mod login;
 mod logout;
 pub(crate) mod personas;
+pub(crate) mod plugins;
 pub(crate) mod row_version;
 mod session;
 

@@ -6,7 +6,7 @@ use pia_assistant::Credits;
 use pia_e2ee::E2ee;
 use pia_identity::{CallerState, Identity, ReauthProof};
 use pia_kernel::{LiveSetting, Reauthentication, Secret, SessionId, UserId};
-use pia_policy::{ClientPolicies, Feedback, Groups, ManagedPersonas};
+use pia_policy::{ClientPolicies, Feedback, Groups, ManagedPersonas, Plugins, TrustedCertificates};
 use pia_sync::Chats;
 use pia_web::{ApiError, ConcurrencyLimiter, Runner};
 
@@ -31,6 +31,10 @@ pub struct Api {
     pub groups: Groups,
     /// Personas that administrators publish to groups.
     pub personas: ManagedPersonas,
+    /// Plugins that administrators publish to groups.
+    pub plugins: Plugins,
+    /// Certificates of the signers of plugins.
+    pub certificates: TrustedCertificates,
     /// Reports on answers.
     pub feedback: Feedback,
     /// Credits left to a caller.

@@ -6,5 +6,6 @@ mod e2ee;
 mod feedback;
 mod groups;
 mod personas;
+mod plugins;
 mod policy;
 mod sync;

@@ -16,6 +16,7 @@ mod mfa;
 mod passkeys;
 mod passwords;
 mod personas;
+mod plugins;
 mod providers;
 mod sync;
 mod utility;
@@ -48,6 +49,7 @@ pub fn routes() -> Vec<Route> {
         personas::routes(),
         groups::routes(),
         feedback::routes(),
+        plugins::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

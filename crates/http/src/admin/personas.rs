@@ -51,7 +51,7 @@ pub(crate) struct PersonaRequest {
 
 /// Id of a group or plugin.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct EntryId(String);
+pub(crate) struct EntryId(pub(super) String);
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PersonaCreated {
@@ -116,12 +116,12 @@ pub(crate) struct PersonaSummary {
     plugin_count: u64,
 }
 
-/// All groups that are to have the persona.
+/// All groups that are to have an entry.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct PersonaGroupsRequest {
+pub(crate) struct EntryGroupsRequest {
     #[schema(value_type = Vec<Uuid>)]
-    group_ids: Option<Vec<Uuid>>,
+    pub(super) group_ids: Option<Vec<Uuid>>,
 }
 
 /// All plugins that are to be bound to the persona.
@@ -203,7 +203,7 @@ pub(crate) async fn assign(
     caller: Caller,
     api: Data<Api>,
     PathId(id): PathId,
-    Body(request): Body<PersonaGroupsRequest>,
+    Body(request): Body<EntryGroupsRequest>,
 ) -> Result<Json<Done>, HttpError> {
     let (personas, by) = (api.personas.clone(), caller.0.user);
     let groups = required("groupIds", request.group_ids)?;
@@ -226,7 +226,7 @@ pub(crate) async fn bind(
 }
 
 /// Returns the ids of a list; a missing list does not clear the stored one.
-fn required(field: &str, ids: Option<Vec<Uuid>>) -> Result<Vec<Uuid>, ApiError> {
+pub(super) fn required(field: &str, ids: Option<Vec<Uuid>>) -> Result<Vec<Uuid>, ApiError> {
     ids.ok_or_else(|| {
         let message = format!("{field} is required.");
         ApiError::invalid(vec![FieldError { field: field.to_owned(), code: "required", message }])

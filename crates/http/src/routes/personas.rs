@@ -89,7 +89,7 @@ fn replace() -> Route {
 fn assign() -> Route {
     let docs = docs(
         "Replaces the groups of a managed persona.",
-        Some(wire::<personas::PersonaGroupsRequest>),
+        Some(wire::<personas::EntryGroupsRequest>),
         ResponseDoc::Json(wire::<auth::Done>),
         &[UNKNOWN, (409, "A group has its maximum of personas: `quota_exceeded`.")],
     );

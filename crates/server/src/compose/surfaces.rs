@@ -25,8 +25,18 @@ pub(super) fn api(
     groups: Groups,
     runner: &Runner,
 ) -> Api {
-    let UseCases { identity, sync, chats, e2ee, client_policies, personas, feedback, .. } =
-        use_cases;
+    let UseCases {
+        identity,
+        sync,
+        chats,
+        e2ee,
+        client_policies,
+        personas,
+        plugins,
+        certificates,
+        feedback,
+        ..
+    } = use_cases;
     let readiness = FileChecks::new(base.db.clone(), base.licence.state(), base.clock());
     Api {
         identity,
@@ -37,6 +47,8 @@ pub(super) fn api(
         client_policies,
         groups,
         personas,
+        plugins,
+        certificates,
         feedback,
         credits,
         readiness: Arc::new(readiness),

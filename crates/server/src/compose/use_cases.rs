@@ -5,9 +5,12 @@ use std::sync::Arc;
 use pia_e2ee::E2ee;
 use pia_http::SyncApi;
 use pia_identity::{Administration, Identity};
-use pia_policy::{ClientPolicies, Feedback, ManagedPersonas};
-use pia_storage_policy::{SqlClientPolicies, SqlFeedback, SqlManagedPersonas};
+use pia_policy::{ClientPolicies, Feedback, ManagedPersonas, Plugins, TrustedCertificates};
+use pia_storage_policy::{
+    SqlCertificates, SqlClientPolicies, SqlFeedback, SqlManagedPersonas, SqlPlugins,
+};
 use pia_sync::Chats;
+use pia_uploads::FileReader;
 
 use super::administration::{AdministrationParts, administration};
 use super::identity::{self, IdentityParts};
@@ -26,6 +29,8 @@ pub(super) struct UseCases {
     pub(super) e2ee: E2ee,
     pub(super) client_policies: ClientPolicies,
     pub(super) personas: ManagedPersonas,
+    pub(super) plugins: Plugins,
+    pub(super) certificates: TrustedCertificates,
     pub(super) feedback: Feedback,
 }
 
@@ -54,6 +59,16 @@ impl UseCases {
             ),
             personas: ManagedPersonas::new(
                 Arc::new(SqlManagedPersonas::new(base.db.clone())),
+                base.clock(),
+            ),
+            plugins: Plugins::new(
+                Arc::new(SqlPlugins::new(base.db.clone())),
+                Arc::new(FileReader),
+                base.clock(),
+            ),
+            certificates: TrustedCertificates::new(
+                Arc::new(SqlCertificates::new(base.db.clone())),
+                Arc::new(FileReader),
                 base.clock(),
             ),
             feedback: Feedback::new(

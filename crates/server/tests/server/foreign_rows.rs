@@ -15,6 +15,8 @@ use pia_web::{Access, Route};
 use serde_json::json;
 use uuid::Uuid;
 
+const BUILT_IN_PLUGIN: &str = "10000000-0000-0000-0000-000000000001";
+
 on_both_databases!(a_foreign_id_is_answered_as_an_unknown_one);
 
 /// Routes with an id in their path, whoever adds one. Models are nobody's.
@@ -41,6 +43,8 @@ async fn owned(route: &Route, owner: &Client) -> String {
             Some(enrol(owner, &mut Authenticator::new(), "Key").await)
         }
         "/api/v1/chats/{id}" => Some(stored(owner).await),
+        // Nobody's, and without files.
+        path if path.starts_with("/api/plugins/") => Some(BUILT_IN_PLUGIN.to_owned()),
         path if path.starts_with("/api/e2ee/devices/{deviceId}/") => {
             let device = Machine::new();
             device.register(owner).await;
@@ -137,7 +141,7 @@ async fn an_administrators_malformed_or_unknown_id_is_not_found() {
         for id in [&*Uuid::now_v7().to_string(), "5", "%00", "null", &"x".repeat(5000)] {
             let path = route.path.replace("{id}", id);
             let token = [("x-csrf-token", console.csrf_token.as_str())];
-            let body = json!({ "name": "a name", "systemPrompt": "x", "groupIds": [], "pluginIds": [], "groupId": Uuid::nil() });
+            let body = json!({ "name": "a name", "systemPrompt": "x", "groupIds": [], "pluginIds": [], "groupId": Uuid::nil(), "kind": "rest_api" });
             let body = if route.body_limit > 1024 { body } else { json!(null) };
             let answer = console.send(route.method.as_str(), &path, &token, &body).await;
             assert_eq!(answer.refusal(), (404, "not_found"), "{} {path}", route.method);

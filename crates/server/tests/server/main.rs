@@ -22,6 +22,7 @@ mod migrations;
 mod openapi;
 mod operator;
 mod pages;
+mod plugins;
 mod process;
 mod quotes;
 mod routes;

@@ -150,6 +150,22 @@ const MEANT: &str = "
     GET  /api/admin/ai-feedback                  admins  ended     global
     GET  /api/admin/ai-feedback/{id}             admins  ended     global
     PATCH /api/admin/ai-feedback/{id}            admins  ended     global
+    GET  /api/certificates/trusted signed-in ended      global
+    GET  /api/plugins/{pluginId}/cab   signed-in  ended  global
+    GET  /api/plugins/{pluginId}/icon  signed-in  ended  global
+    GET  /api/admin/plugins                      admins  ended     global
+    GET  /api/admin/plugins/{id}                 admins  ended     global
+    GET  /api/admin/plugins/{id}/groups          admins  ended     global
+    POST /api/admin/plugins                      admins  licensed  global  GroupManagement
+    PUT  /api/admin/plugins/{id}                 admins  licensed  global  GroupManagement
+    DELETE /api/admin/plugins/{id}               admins  licensed  global  GroupManagement
+    PUT  /api/admin/plugins/{id}/groups          admins  licensed  global  GroupManagement
+    PUT  /api/admin/plugins/{id}/package         admins  licensed  global  GroupManagement
+    PUT  /api/admin/plugins/{id}/icon            admins  licensed  global  GroupManagement
+    DELETE /api/admin/plugins/{id}/icon          admins  licensed  global  GroupManagement
+    GET  /api/admin/certificates                 admins  ended     global
+    POST /api/admin/certificates                 admins  licensed  global  GroupManagement
+    DELETE /api/admin/certificates/{id}          admins  licensed  global  GroupManagement
     GET  /api/admin/managed-personas             admins  ended     global
     GET  /api/admin/managed-personas/{id}        admins  ended     global
     GET  /api/admin/managed-personas/{id}/groups admins  ended     global
@@ -230,7 +246,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 103);
+    assert_eq!(closed.len(), 119);
 }
 
 #[tokio::test(flavor = "multi_thread")]

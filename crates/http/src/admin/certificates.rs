@@ -1,0 +1,47 @@
+//! `/api/admin/certificates`.
+
+use actix_web::HttpResponse;
+use actix_web::web::{Data, Json};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pia_kernel::CertificateId;
+use pia_web::{Body, Caller, PathId};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::auth::Done;
+use crate::certificates::CertificateResponse;
+use crate::{Api, HttpError};
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct CertificateRequest {
+    /// Name for people; the holder's if omitted.
+    name: Option<String>,
+    /// X.509 certificate in PEM, or base64 of it in DER.
+    #[schema(value_type = String)]
+    certificate: Option<String>,
+}
+
+pub(crate) async fn add(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<CertificateRequest>,
+) -> Result<HttpResponse, HttpError> {
+    let (certificates, by) = (api.certificates.clone(), caller.0.user);
+    let file = request.certificate.map(|it| match STANDARD.decode(it.trim()) {
+        Ok(der) => der,
+        Err(_no_base64) => it.into_bytes(),
+    });
+    let add = async move { certificates.add(by, request.name, file).await };
+    Ok(HttpResponse::Created().json(CertificateResponse::from(api.run(add).await?)))
+}
+
+pub(crate) async fn remove(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, HttpError> {
+    let (certificates, by) = (api.certificates.clone(), caller.0.user);
+    api.run(async move { certificates.remove(by, CertificateId(id)).await }).await?;
+    Ok(Json(Done::success()))
+}

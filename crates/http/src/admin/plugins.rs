@@ -1,0 +1,222 @@
+//! `/api/admin/plugins`.
+
+use actix_web::HttpResponse;
+use actix_web::http::header::ETag;
+use actix_web::web::{Data, Json};
+use pia_kernel::{GroupId, PluginId, Timestamp};
+use pia_policy::{PluginContent, PluginDraft, PluginEntry, PluginPackage, PublishedPlugin};
+use pia_web::{Body, Caller, PathId, RawBody};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::personas::{EntryGroupsRequest, EntryId, required};
+use super::row_version::{ExpectedVersion, row_tag};
+use crate::auth::Done;
+use crate::{Api, HttpError};
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PluginRequest {
+    /// `mcp_server`, `builtin_tool_pack` or `rest_api`.
+    #[schema(value_type = String)]
+    kind: Option<String>,
+    /// Up to 255 characters.
+    #[schema(value_type = String)]
+    name: Option<String>,
+    /// Up to 2,000 characters.
+    description: Option<String>,
+    /// JSON object as a text, which clients read; `{}` if omitted.
+    config_json: Option<String>,
+    /// Up to 50 characters; 1.0.0 if omitted.
+    version: Option<String>,
+    /// If omitted, a new plugin is active and an updated one stays as it is.
+    is_active: Option<bool>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PluginCreated {
+    id: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PluginResponse {
+    id: String,
+    kind: String,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    config_json: String,
+    version: String,
+    /// True if the plugin is part of the client.
+    is_built_in: bool,
+    is_active: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    icon_url: Option<String>,
+    /// SHA-256 of the package, as 64 lower-case hex digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cab_hash: Option<String>,
+    /// Size of the package in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cab_size: Option<u64>,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PluginListItem {
+    #[serde(flatten)]
+    plugin: PluginResponse,
+    /// Number of groups that have the plugin.
+    group_count: u64,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PackageResponse {
+    /// SHA-256 of the file, as 64 lower-case hex digits.
+    cab_hash: String,
+    /// Size in bytes.
+    cab_size: u64,
+}
+
+pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<PluginListItem>>, HttpError> {
+    let plugins = api.plugins.clone();
+    let entries = api.run(async move { plugins.list().await }).await?;
+    Ok(Json(entries.into_iter().map(Into::into).collect()))
+}
+
+pub(crate) async fn show(api: Data<Api>, PathId(id): PathId) -> Result<HttpResponse, HttpError> {
+    let plugins = api.plugins.clone();
+    let plugin = api.run(async move { plugins.find(PluginId(id)).await }).await?;
+    let tag = ETag(row_tag(plugin.updated_at));
+    Ok(HttpResponse::Ok().insert_header(tag).json(PluginResponse::from(plugin)))
+}
+
+pub(crate) async fn groups(
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Vec<EntryId>>, HttpError> {
+    let plugins = api.plugins.clone();
+    let groups = api.run(async move { plugins.groups_of(PluginId(id)).await }).await?;
+    Ok(Json(groups.iter().map(|it| EntryId(it.to_string())).collect()))
+}
+
+pub(crate) async fn create(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<PluginRequest>,
+) -> Result<HttpResponse, HttpError> {
+    let (plugins, by) = (api.plugins.clone(), caller.0.user);
+    let draft = request.into();
+    let plugin = api.run(async move { plugins.create(by, draft).await }).await?;
+    let tag = ETag(row_tag(plugin.updated_at));
+    let created = PluginCreated { id: plugin.id.to_string() };
+    Ok(HttpResponse::Created().insert_header(tag).json(created))
+}
+
+pub(crate) async fn replace(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    ExpectedVersion(expected): ExpectedVersion,
+    Body(request): Body<PluginRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let (plugins, by) = (api.plugins.clone(), caller.0.user);
+    let draft = request.into();
+    api.run(async move { plugins.replace(by, PluginId(id), draft, expected).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn delete(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, HttpError> {
+    let (plugins, by) = (api.plugins.clone(), caller.0.user);
+    api.run(async move { plugins.delete(by, PluginId(id)).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn assign(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Body(request): Body<EntryGroupsRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let (plugins, by) = (api.plugins.clone(), caller.0.user);
+    let groups = required("groupIds", request.group_ids)?;
+    let groups = groups.into_iter().map(GroupId).collect();
+    api.run(async move { plugins.assign(by, PluginId(id), groups).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn upload_package(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    file: RawBody,
+) -> Result<Json<PackageResponse>, HttpError> {
+    let (plugins, by) = (api.plugins.clone(), caller.0.user);
+    let file = file.into_bytes();
+    let upload = async move { plugins.upload_package(by, PluginId(id), file).await };
+    let PluginPackage { hash, size } = api.run(upload).await?;
+    Ok(Json(PackageResponse { cab_hash: hash, cab_size: size }))
+}
+
+pub(crate) async fn upload_icon(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    image: RawBody,
+) -> Result<Json<Done>, HttpError> {
+    let (plugins, by) = (api.plugins.clone(), caller.0.user);
+    let image = Some(image.into_bytes());
+    api.run(async move { plugins.upload_icon(by, PluginId(id), image).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn remove_icon(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, HttpError> {
+    let (plugins, by) = (api.plugins.clone(), caller.0.user);
+    api.run(async move { plugins.upload_icon(by, PluginId(id), None).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+impl From<PluginRequest> for PluginDraft {
+    fn from(request: PluginRequest) -> Self {
+        let PluginRequest { kind, name, description, config_json, version, is_active } = request;
+        Self { kind, name, description, config_json, version, is_active }
+    }
+}
+
+impl From<PublishedPlugin> for PluginResponse {
+    fn from(plugin: PublishedPlugin) -> Self {
+        let PluginContent { kind, name, description, config_json, version } = plugin.content;
+        let (cab_hash, cab_size) = plugin.package.map(|it| (it.hash, it.size)).unzip();
+        Self {
+            id: plugin.id.to_string(),
+            kind,
+            name,
+            description,
+            config_json,
+            version,
+            is_built_in: plugin.is_built_in,
+            is_active: plugin.is_active,
+            icon_url: plugin.icon_url,
+            cab_hash,
+            cab_size,
+            updated_at: plugin.updated_at,
+        }
+    }
+}
+
+impl From<PluginEntry> for PluginListItem {
+    fn from(PluginEntry { plugin, group_count }: PluginEntry) -> Self {
+        Self { plugin: plugin.into(), group_count }
+    }
+}
