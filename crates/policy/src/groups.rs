@@ -5,6 +5,7 @@ mod group;
 mod ports;
 mod quota;
 mod settings;
+mod usage;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub use ports::{
 pub use ports::{MockGroupStore, MockGroupWatch};
 pub use quota::Quota;
 pub use settings::{GroupSettings, MAX_LIMIT, MODES, SettingChange, SettingsError};
+pub use usage::GroupUse;
 
 /// Errors that prevent a group from being read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -37,9 +39,9 @@ pub enum GroupError {
     /// New accounts are in it.
     #[error("the default group stays: new accounts are in it")]
     IsDefault,
-    /// Somebody is in it.
-    #[error("there are accounts in this group; put them into another one before")]
-    HasMembers,
+    /// Group is in use.
+    #[error("the group is in use, by {0}")]
+    InUse(GroupUse),
     /// No such account.
     #[error("there is no such account")]
     UnknownAccount,
@@ -112,8 +114,7 @@ impl Groups {
         }
     }
 
-    /// Takes away a group that nobody is in, with its settings, with what was
-    /// given to it, and with the invitations into it.
+    /// Deletes a group that is not in use, with its settings.
     pub async fn delete(&self, by: Option<UserId>, group: GroupId) -> Result<(), GroupError> {
         let effects = audit_effects(self.clock.now(), by, group, "Group.Deleted");
         let removed = self.store.remove(group, effects).await?;
@@ -122,7 +123,7 @@ impl Groups {
             GroupRemoved::Done => Ok(()),
             GroupRemoved::Unknown => Err(GroupError::Unknown),
             GroupRemoved::IsDefault => Err(GroupError::IsDefault),
-            GroupRemoved::HasMembers => Err(GroupError::HasMembers),
+            GroupRemoved::InUse(by) => Err(GroupError::InUse(by)),
         }
     }
 

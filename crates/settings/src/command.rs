@@ -33,7 +33,7 @@ Commands of `admin`, which work on the configured database:
   group show GROUP               show the settings of its members
   group create NAME              create a group
   group rename GROUP NAME        rename it
-  group delete GROUP             delete a group without members
+  group delete GROUP             delete a group that is not in use
   group set GROUP KEY=VALUE...   change settings of its members; an empty VALUE
                                  restores the default
   group add EMAIL GROUP          move an account into it

@@ -11,9 +11,12 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{GroupId, SideEffects, Unavailable, UserId};
 use pia_policy::{
     Group, GroupAdded, GroupEntry, GroupName, GroupRemoved, GroupRenamed, GroupSettings,
-    GroupStore, MemberMoved, SettingChange, SettingsChanged,
+    GroupStore, GroupUse, MemberMoved, SettingChange, SettingsChanged,
 };
-use pia_storage::schema::{accounts, group_settings, user_groups};
+use pia_storage::schema::{
+    accounts, group_personas, group_plugins, group_settings, invitations, managed_personas,
+    plugins, user_groups,
+};
 use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::group_row::GroupRow;
@@ -75,7 +78,20 @@ impl SqlGroups {
 
     async fn delete(&self, group: GroupId, effects: &SideEffects) -> Result<GroupRemoved, DbError> {
         let id = DbUid(group.0);
-        let member = exists(accounts::table.filter(accounts::group_id.eq(id)));
+        let members = accounts::table.filter(accounts::group_id.eq(id)).count();
+        let invitations = invitations::table.filter(invitations::group_id.eq(id)).count();
+        let personas = group_personas::table
+            .inner_join(
+                managed_personas::table.on(managed_personas::id.eq(group_personas::persona_id)),
+            )
+            .filter(group_personas::group_id.eq(id))
+            .filter(managed_personas::deleted_at.is_null())
+            .count();
+        let plugins = group_plugins::table
+            .inner_join(plugins::table.on(plugins::id.eq(group_plugins::plugin_id)))
+            .filter(group_plugins::group_id.eq(id))
+            .filter(plugins::deleted_at.is_null())
+            .count();
         in_tx!(self.db, async |conn| -> Result<GroupRemoved, DbError> {
             if !lock!(conn, id) {
                 return Ok(GroupRemoved::Unknown);
@@ -85,8 +101,14 @@ impl SqlGroups {
             if is_default {
                 return Ok(GroupRemoved::IsDefault);
             }
-            if diesel::select(member).get_result::<bool>(conn).await? {
-                return Ok(GroupRemoved::HasMembers);
+            let by = GroupUse {
+                members: members.get_result::<i64>(conn).await?.unsigned_abs(),
+                invitations: invitations.get_result::<i64>(conn).await?.unsigned_abs(),
+                personas: personas.get_result::<i64>(conn).await?.unsigned_abs(),
+                plugins: plugins.get_result::<i64>(conn).await?.unsigned_abs(),
+            };
+            if !by.is_none() {
+                return Ok(GroupRemoved::InUse(by));
             }
             diesel::delete(row).execute(conn).await?;
             conn.write_effects(&self.db, effects).await?;
@@ -163,9 +185,9 @@ impl GroupStore for SqlGroups {
         effects: SideEffects,
     ) -> Result<GroupRemoved, Unavailable> {
         match self.delete(group, &effects).await {
-            // Somebody made an account in it since it was looked at.
+            // An account was created in it since it was counted.
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _))) => {
-                Ok(GroupRemoved::HasMembers)
+                Ok(self.delete(group, &effects).await?)
             }
             done => Ok(done?),
         }

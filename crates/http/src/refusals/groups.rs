@@ -1,8 +1,9 @@
 //! Groups.
 
 use actix_web::http::StatusCode;
-use pia_policy::{GroupError, SettingsError};
+use pia_policy::{GroupError, GroupUse, SettingsError};
 use pia_web::{ApiError, FieldError};
+use serde_json::Map;
 
 use crate::HttpError;
 
@@ -21,8 +22,19 @@ impl From<GroupError> for HttpError {
             GroupError::IsDefault => {
                 conflict("default_group", "The group of new accounts can't be deleted.")
             }
-            GroupError::HasMembers => {
-                conflict("group_in_use", "The group has members. Move them to another group first.")
+            GroupError::InUse(by) => {
+                let GroupUse { members, invitations, personas, plugins } = by;
+                let uses = [
+                    ("members", members),
+                    ("invitations", invitations),
+                    ("managedPersonas", personas),
+                    ("plugins", plugins),
+                ];
+                let uses = uses.into_iter().filter(|(_, number)| *number > 0);
+                let uses: Map<_, _> =
+                    uses.map(|(name, number)| (name.to_owned(), number.into())).collect();
+                conflict("group_in_use", &format!("The group is in use, by {by}."))
+                    .with("usedBy", uses)
             }
             GroupError::Unavailable(err) => err.into(),
         })

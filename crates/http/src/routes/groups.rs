@@ -52,10 +52,13 @@ fn rename() -> Route {
 
 fn delete() -> Route {
     let docs = docs(
-        "Deletes a group without members.",
+        "Deletes a group that is not in use.",
         None,
         ResponseDoc::Json(wire::<auth::Done>),
-        &[UNKNOWN, (409, "It has members, or is the default: `group_in_use`, `default_group`.")],
+        &[
+            UNKNOWN,
+            (409, "It is in use, see `usedBy`, or the default: `group_in_use`, `default_group`."),
+        ],
     );
     write(Method::DELETE, GROUP, docs, KIB, |route| route.to(groups::delete))
 }

@@ -5,6 +5,7 @@ use pia_kernel::{GroupId, SideEffects, Unavailable, UserId};
 
 use super::group::{Group, GroupEntry, GroupName};
 use super::settings::{GroupSettings, SettingChange, SettingsError};
+use super::usage::GroupUse;
 
 /// Outcome of creating a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +36,8 @@ pub enum GroupRemoved {
     Unknown,
     /// New accounts are in it.
     IsDefault,
-    /// Somebody is in it.
-    HasMembers,
+    /// Group is in use.
+    InUse(GroupUse),
 }
 
 /// Outcome of changing a group's settings.
@@ -89,7 +90,7 @@ pub trait GroupStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<GroupRenamed, Unavailable>;
 
-    /// Takes away a group that nobody is in.
+    /// Deletes a group that is not in use.
     async fn remove(
         &self,
         group: GroupId,

@@ -116,7 +116,7 @@ async fn what_the_store_could_not_do_is_told() {
     store.expect_rename().once().returning(|_, _, _| Ok(GroupRenamed::NameTaken));
     store.expect_rename().returning(|_, _, _| Ok(GroupRenamed::Unknown));
     store.expect_remove().once().returning(|_, _| Ok(GroupRemoved::IsDefault));
-    store.expect_remove().once().returning(|_, _| Ok(GroupRemoved::HasMembers));
+    store.expect_remove().once().returning(|_, _| Ok(GroupRemoved::InUse(GroupUse::default())));
     store.expect_remove().returning(|_, _| Ok(GroupRemoved::Unknown));
     store
         .expect_change()
@@ -153,7 +153,7 @@ async fn what_the_store_could_not_do_is_told() {
             Some(GroupError::NameTaken),
             Some(GroupError::Unknown),
             Some(GroupError::IsDefault),
-            Some(GroupError::HasMembers),
+            Some(GroupError::InUse(_)),
             Some(GroupError::Unknown),
             Some(GroupError::Settings(SettingsError::TooManyTypes)),
             Some(GroupError::Unknown),

@@ -49,7 +49,7 @@ async fn groups_are_made_named_filled_and_taken_away(database: TestDatabase) {
         listed,
         format!("{default} Default (default), members: 0\n{id} Sales, members: 1\n")
     );
-    assert!(full.contains("there are accounts in this group"), "{full}");
+    assert!(full.contains("the group is in use, by 1 member"), "{full}");
     assert_eq!(renamed, "Sales is called Support now.\n");
     assert_eq!((gone.as_str(), group_of(&ada).await.as_str()), ("Support is gone.\n", "Default"));
     for (line, why) in [

@@ -75,6 +75,7 @@ async fn a_moved_user_is_in_the_group_with_the_next_request(database: TestDataba
     assert_eq!(console.get("/api/admin/session").await.body["groupId"], json!(sales));
     let in_use = console.write("DELETE", &format!("{GROUPS}/{sales}"), Value::Null).await;
     assert_eq!(in_use.refusal(), (409, "group_in_use"));
+    assert_eq!(in_use.body["usedBy"], json!({ "members": 1 }));
     let entries = "audit_entries WHERE action = 'Group.MemberAdded'";
     assert_eq!(app.count(entries).await, 1);
 }

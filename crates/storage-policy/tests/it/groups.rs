@@ -3,9 +3,12 @@
 use futures_util::future::join_all;
 use futures_util::join;
 use pia_kernel::{GroupId, SideEffects, UserId};
-use pia_policy::{GroupAdded, GroupRemoved, GroupRenamed, GroupStore, MemberMoved};
+use pia_policy::{
+    GroupAdded, GroupRemoved, GroupRenamed, GroupStore, GroupUse, MemberMoved, PersonaStore,
+    PluginStore,
+};
 use pia_storage::Database;
-use pia_storage_policy::SqlGroups;
+use pia_storage_policy::{SqlGroups, SqlManagedPersonas, SqlPlugins};
 
 use crate::people::{DEFAULT, START, called, group, group_of, name, noted, noting, person};
 
@@ -15,7 +18,8 @@ pia_testkit::contract! {
     of_concurrent_groups_of_one_name_one_is_made,
     a_group_is_renamed_once_and_never_to_anothers_name,
     of_groups_that_take_one_name_at_once_one_has_it,
-    only_a_group_that_nobody_is_in_goes_and_never_the_default_one,
+    only_an_unused_group_is_deleted_and_never_the_default_one,
+    a_group_of_a_persona_or_plugin_is_in_use,
     nobody_is_ever_in_a_group_that_is_gone,
     somebody_is_put_into_another_group_once,
     what_is_not_there_is_told_and_leaves_no_effects,
@@ -91,7 +95,7 @@ async fn of_groups_that_take_one_name_at_once_one_has_it(db: Database) {
     assert!(groups.named(&name("best")).await.unwrap().is_some());
 }
 
-async fn only_a_group_that_nobody_is_in_goes_and_never_the_default_one(db: Database) {
+async fn only_an_unused_group_is_deleted_and_never_the_default_one(db: Database) {
     let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
     let user = person(&db).await;
     groups.put(user, id, nothing()).await.unwrap();
@@ -101,9 +105,31 @@ async fn only_a_group_that_nobody_is_in_goes_and_never_the_default_one(db: Datab
     groups.put(user, DEFAULT, nothing()).await.unwrap();
     let (empty, again) = (remove(id).await, remove(id).await);
 
-    assert_eq!((full, default), (GroupRemoved::HasMembers, GroupRemoved::IsDefault));
+    let in_use = GroupRemoved::InUse(GroupUse { members: 1, ..GroupUse::default() });
+    assert_eq!((full, default), (in_use, GroupRemoved::IsDefault));
     assert_eq!((empty, again), (GroupRemoved::Done, GroupRemoved::Unknown));
     assert_eq!((groups.settings(id).await.unwrap(), noted(&db, "removed").await), (None, 1));
+}
+
+async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
+    let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
+    let (personas, plugins) = (SqlManagedPersonas::new(db.clone()), SqlPlugins::new(db.clone()));
+    let persona = crate::personas::created(&personas, "Ada").await;
+    personas.assign(persona, &[id], 50, nothing()).await.unwrap();
+    let plugin = crate::plugins::created(&plugins, "Tickets").await.id;
+    plugins.assign(plugin, &[id], nothing()).await.unwrap();
+
+    let removed = groups.remove(id, noting("removed")).await.unwrap();
+    personas.delete(persona, START, nothing()).await.unwrap();
+    plugins.delete(plugin, START, nothing()).await.unwrap();
+    let unused = groups.remove(id, noting("removed")).await.unwrap();
+
+    let by = GroupUse { personas: 1, plugins: 1, ..GroupUse::default() };
+    assert_eq!((removed, unused), (GroupRemoved::InUse(by), GroupRemoved::Done));
+    assert_eq!(
+        (by.to_string(), noted(&db, "removed").await),
+        ("1 persona, 1 plugin".to_owned(), 1)
+    );
 }
 
 async fn nobody_is_ever_in_a_group_that_is_gone(db: Database) {
@@ -116,7 +142,7 @@ async fn nobody_is_ever_in_a_group_that_is_gone(db: Database) {
         let told = (put.unwrap(), removed.unwrap());
         let is_in_it = group_of(&db, user).await == id;
         match told {
-            (MemberMoved::Done, GroupRemoved::HasMembers) => assert!(is_in_it),
+            (MemberMoved::Done, GroupRemoved::InUse(_)) => assert!(is_in_it),
             (MemberMoved::UnknownGroup, GroupRemoved::Done) => assert!(!is_in_it),
             other => panic!("{other:?}"),
         }

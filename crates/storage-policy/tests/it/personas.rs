@@ -43,7 +43,7 @@ fn persona(name: &str) -> PublishedPersona {
     }
 }
 
-async fn created(personas: &SqlManagedPersonas, name: &str) -> PersonaId {
+pub(crate) async fn created(personas: &SqlManagedPersonas, name: &str) -> PersonaId {
     let persona = persona(name);
     let id = persona.id;
     personas.create(persona, noting("create")).await.unwrap();

@@ -36,7 +36,7 @@ fn content(name: &str) -> PluginContent {
     draft.checked().unwrap()
 }
 
-async fn created(plugins: &SqlPlugins, name: &str) -> PublishedPlugin {
+pub(crate) async fn created(plugins: &SqlPlugins, name: &str) -> PublishedPlugin {
     let plugin = PublishedPlugin {
         id: PluginId::generate(),
         content: content(name),

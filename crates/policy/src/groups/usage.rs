@@ -1,0 +1,41 @@
+//! Uses of a group, which keep it from being deleted.
+
+use std::fmt;
+
+/// Numbers of what belongs to a group.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GroupUse {
+    /// Accounts in it, including deactivated ones.
+    pub members: u64,
+    /// Invitations into it.
+    pub invitations: u64,
+    /// Managed personas that are assigned to it.
+    pub personas: u64,
+    /// Plugins that are assigned to it.
+    pub plugins: u64,
+}
+
+impl GroupUse {
+    /// Returns whether nothing uses the group.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// `2 members, 1 persona`.
+impl fmt::Display for GroupUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let uses = [
+            (self.members, "member"),
+            (self.invitations, "invitation"),
+            (self.personas, "persona"),
+            (self.plugins, "plugin"),
+        ];
+        let uses = uses.into_iter().filter(|(number, _)| *number > 0);
+        let uses = uses.map(|(number, name)| match number {
+            1 => format!("1 {name}"),
+            number => format!("{number} {name}s"),
+        });
+        f.write_str(&uses.collect::<Vec<_>>().join(", "))
+    }
+}
