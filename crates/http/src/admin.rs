@@ -8,6 +8,7 @@ pub(crate) mod feedback;
 pub(crate) mod groups;
 mod login;
 mod logout;
+pub(crate) mod members;
 pub(crate) mod personas;
 pub(crate) mod plugins;
 pub(crate) mod row_version;

@@ -2,6 +2,7 @@
 //! members may.
 
 mod group;
+mod member;
 mod ports;
 mod quota;
 mod settings;
@@ -9,9 +10,12 @@ mod usage;
 
 use std::sync::Arc;
 
-use pia_kernel::{AuditEntry, Clock, GroupId, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    AuditEntry, Clock, GroupId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId,
+};
 
 pub use group::{Group, GroupEntry, GroupName, NameError};
+pub use member::{Member, MemberFilter};
 pub use ports::{
     GroupAdded, GroupRemoved, GroupRenamed, GroupStore, GroupWatch, MemberMoved, SettingsChanged,
 };
@@ -85,6 +89,18 @@ impl Groups {
     pub async fn named(&self, name: &str) -> Result<GroupEntry, GroupError> {
         let Ok(name) = GroupName::parse(name) else { return Err(GroupError::Unknown) };
         self.store.named(&name).await?.ok_or(GroupError::Unknown)
+    }
+
+    /// Returns a page of the selected members, newest account first.
+    pub async fn members(
+        &self,
+        filter: MemberFilter,
+        page: PageRequest,
+    ) -> Result<Page<Member>, GroupError> {
+        if let Some(group) = filter.group {
+            self.find(group).await?;
+        }
+        Ok(self.store.members(filter, page).await?)
     }
 
     /// Makes a group without members, whose settings say nothing yet.

@@ -45,8 +45,8 @@ pub use feedback::{
 };
 pub use groups::{
     Group, GroupAdded, GroupEntry, GroupError, GroupName, GroupRemoved, GroupRenamed,
-    GroupSettings, GroupStore, GroupUse, GroupWatch, Groups, MAX_LIMIT, MODES, MemberMoved,
-    NameError, Quota, SettingChange, SettingsChanged, SettingsError,
+    GroupSettings, GroupStore, GroupUse, GroupWatch, Groups, MAX_LIMIT, MODES, Member,
+    MemberFilter, MemberMoved, NameError, Quota, SettingChange, SettingsChanged, SettingsError,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use groups::{MockGroupStore, MockGroupWatch};

@@ -8,10 +8,10 @@ use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind;
 use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{GroupId, SideEffects, Unavailable, UserId};
+use pia_kernel::{GroupId, Page, PageRequest, SideEffects, Unavailable, UserId};
 use pia_policy::{
     Group, GroupAdded, GroupEntry, GroupName, GroupRemoved, GroupRenamed, GroupSettings,
-    GroupStore, GroupUse, MemberMoved, SettingChange, SettingsChanged,
+    GroupStore, GroupUse, Member, MemberFilter, MemberMoved, SettingChange, SettingsChanged,
 };
 use pia_storage::schema::{
     accounts, group_personas, group_plugins, group_settings, invitations, managed_personas,
@@ -20,6 +20,7 @@ use pia_storage::schema::{
 use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::group_row::GroupRow;
+use crate::members;
 use crate::settings_row::SettingsRow;
 
 /// Groups in SQL.
@@ -151,6 +152,14 @@ impl GroupStore for SqlGroups {
             row.select(GroupRow::as_select()).first(conn).await.optional()?
         })?;
         Ok(self.with_member_count(row).await?)
+    }
+
+    async fn members(
+        &self,
+        filter: MemberFilter,
+        page: PageRequest,
+    ) -> Result<Page<Member>, Unavailable> {
+        Ok(members::page_of(&self.db, filter, page).await?)
     }
 
     async fn add(&self, group: Group, effects: SideEffects) -> Result<GroupAdded, Unavailable> {

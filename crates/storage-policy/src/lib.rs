@@ -8,6 +8,7 @@ mod feedback;
 mod feedback_row;
 mod group_row;
 mod groups;
+mod members;
 mod persona_row;
 mod personas;
 mod plugin_row;

@@ -5,7 +5,7 @@ use pia_web::{ResponseDoc, Route, wire};
 
 use super::KIB;
 use super::client_policies::{docs, read, write};
-use crate::admin::groups;
+use crate::admin::{groups, members};
 use crate::auth;
 
 const GROUPS: &str = "/api/admin/groups";
@@ -15,7 +15,18 @@ const UNKNOWN: (u16, &str) = (404, "There is no such group: `not_found`.");
 const TAKEN: (u16, &str) = (409, "Another group has this name: `name_taken`.");
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![list(), show(), create(), rename(), delete(), settings(), change(), move_user()]
+    vec![
+        list(),
+        show(),
+        create(),
+        rename(),
+        delete(),
+        settings(),
+        change(),
+        members(),
+        users(),
+        move_user(),
+    ]
 }
 
 fn list() -> Route {
@@ -77,6 +88,26 @@ fn change() -> Route {
         &[UNKNOWN],
     );
     write(Method::PATCH, SETTINGS, docs, 64 * KIB, |route| route.to(groups::change))
+}
+
+fn members() -> Route {
+    let docs = docs(
+        "Lists the members of a group, newest account first.",
+        Some(wire::<members::MemberQuery>),
+        ResponseDoc::Page(wire::<members::MemberPage>),
+        &[UNKNOWN],
+    );
+    read("/api/admin/groups/{id}/members", docs, |route| route.to(members::members))
+}
+
+fn users() -> Route {
+    let docs = docs(
+        "Lists the users of the server, newest account first.",
+        Some(wire::<members::MemberQuery>),
+        ResponseDoc::Page(wire::<members::MemberPage>),
+        &[],
+    );
+    read("/api/admin/users", docs, |route| route.to(members::users))
 }
 
 fn move_user() -> Route {

@@ -1,9 +1,10 @@
 //! Ports of administering groups.
 
 use async_trait::async_trait;
-use pia_kernel::{GroupId, SideEffects, Unavailable, UserId};
+use pia_kernel::{GroupId, Page, PageRequest, SideEffects, Unavailable, UserId};
 
 use super::group::{Group, GroupEntry, GroupName};
+use super::member::{Member, MemberFilter};
 use super::settings::{GroupSettings, SettingChange, SettingsError};
 use super::usage::GroupUse;
 
@@ -78,6 +79,13 @@ pub trait GroupStore: Send + Sync {
 
     /// The one of this name, in any case.
     async fn named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable>;
+
+    /// Loads a page of the selected members, newest account first.
+    async fn members(
+        &self,
+        filter: MemberFilter,
+        page: PageRequest,
+    ) -> Result<Page<Member>, Unavailable>;
 
     /// Stores a group that says nothing of its members yet.
     async fn add(&self, group: Group, effects: SideEffects) -> Result<GroupAdded, Unavailable>;

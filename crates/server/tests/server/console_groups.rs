@@ -12,6 +12,7 @@ const GROUPS: &str = "/api/admin/groups";
 const DEFAULT_GROUP: &str = "00000000-0000-7000-8000-000000000001";
 
 on_both_databases!(
+    members_are_searched_and_listed_by_page,
     a_group_is_created_renamed_and_deleted,
     settings_change_one_by_one,
     a_moved_user_is_in_the_group_with_the_next_request,
@@ -113,4 +114,39 @@ async fn of_many_that_create_one_name_one_does(database: TestDatabase) {
 
     assert_eq!(all.iter().filter(|it| it.status == 201).count(), 1);
     assert_eq!(all.iter().filter(|it| it.status == 409).count(), 49);
+}
+
+async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
+    let (app, _, console) = administrator(Setting::on(database)).await;
+    for name in ["bob", "b_b", "eve"] {
+        app.sign_up(&format!("{name}@example.org")).await;
+    }
+    let sales = created(&console, "Sales").await;
+    let emails = |answer: &Value| {
+        let items = answer["items"].as_array().expect("items").iter();
+        items.map(|it| it["email"].as_str().expect("an address").to_owned()).collect::<Vec<_>>()
+    };
+    let default = format!("{GROUPS}/{DEFAULT_GROUP}/members");
+
+    let first = console.get(&format!("{default}?limit=3")).await.body;
+    let cursor = first["nextCursor"].as_str().expect("a cursor");
+    let last = console.get(&format!("{default}?limit=3&cursor={cursor}")).await.body;
+    assert_eq!(emails(&first), ["eve@example.org", "b_b@example.org", "bob@example.org"]);
+    assert_eq!((emails(&last), last.get("nextCursor")), (vec!["ada@example.org".to_owned()], None));
+
+    for (search, expected) in [("BOB", 1), ("b_b", 1), ("%25", 0), ("example", 4), ("%5C", 0)] {
+        let found = console.get(&format!("/api/admin/users?search={search}")).await;
+        assert_eq!((found.status, emails(&found.body).len()), (200, expected), "{search}");
+    }
+    let users = console.get("/api/admin/users?search=eve").await.body;
+    let eve = users["items"][0]["id"].as_str().expect("an id");
+    console
+        .write("PUT", &format!("/api/admin/users/{eve}/group"), json!({ "groupId": sales }))
+        .await;
+    let moved = console.get(&format!("{GROUPS}/{sales}/members")).await.body;
+    assert_eq!(emails(&moved), ["eve@example.org"]);
+    assert_eq!(moved["items"][0]["groupId"], json!(sales));
+    let unknown = console.get(&format!("{GROUPS}/{eve}/members")).await;
+    assert_eq!(unknown.refusal(), (404, "not_found"));
+    assert_eq!(console.get("/api/admin/users?limit=0").await.status, 400);
 }

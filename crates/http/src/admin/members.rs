@@ -1,0 +1,82 @@
+//! `/api/admin/users`, and the members of a group.
+
+use actix_web::web::{Data, Json, Query};
+use pia_kernel::{GroupId, PageRequest, Timestamp};
+use pia_policy::{Member, MemberFilter};
+use pia_web::{Paging, PathId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{Api, HttpError};
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct MemberQuery {
+    /// Part of the email address or name, in any case.
+    search: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MemberPage {
+    /// Newest account first.
+    items: Vec<MemberItem>,
+    /// Cursor of the next page; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct MemberItem {
+    id: String,
+    email: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    display_name: Option<String>,
+    /// `user`, `kb_manager`, `org_manager` or `admin`.
+    role: String,
+    group_id: String,
+    /// False if the account is deactivated.
+    is_active: bool,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+pub(crate) async fn users(
+    api: Data<Api>,
+    Query(query): Query<MemberQuery>,
+    Paging(page): Paging,
+) -> Result<Json<MemberPage>, HttpError> {
+    page_of(&api, None, query, page).await
+}
+
+pub(crate) async fn members(
+    api: Data<Api>,
+    PathId(group): PathId,
+    Query(query): Query<MemberQuery>,
+    Paging(page): Paging,
+) -> Result<Json<MemberPage>, HttpError> {
+    page_of(&api, Some(GroupId(group)), query, page).await
+}
+
+async fn page_of(
+    api: &Api,
+    group: Option<GroupId>,
+    query: MemberQuery,
+    page: PageRequest,
+) -> Result<Json<MemberPage>, HttpError> {
+    let groups = api.groups.clone();
+    let filter = MemberFilter { group, search: query.search.unwrap_or_default() };
+    let page = api.run(async move { groups.members(filter, page).await }).await?;
+    Ok(Json(MemberPage {
+        items: page.items.into_iter().map(Into::into).collect(),
+        next_cursor: page.next.map(Paging::format_cursor),
+    }))
+}
+
+impl From<Member> for MemberItem {
+    fn from(member: Member) -> Self {
+        let Member { user, email, display_name, role, group, is_active, created_at } = member;
+        let (id, group_id) = (user.to_string(), group.to_string());
+        Self { id, email, display_name, role, group_id, is_active, created_at }
+    }
+}

@@ -1,0 +1,32 @@
+//! Members of groups, as administrators see them.
+
+use pia_kernel::{GroupId, Timestamp, UserId};
+
+/// Member of a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Account.
+    pub user: UserId,
+    /// Email address.
+    pub email: String,
+    /// Name that they chose.
+    pub display_name: Option<String>,
+    /// Name of their role: `user`, `admin` …
+    pub role: String,
+    /// Group that they are in.
+    pub group: GroupId,
+    /// False if the account is deactivated.
+    pub is_active: bool,
+    /// Time at which the account was created.
+    pub created_at: Timestamp,
+}
+
+/// Selection of members.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MemberFilter {
+    /// Group that they are in; none selects all.
+    pub group: Option<GroupId>,
+    /// Part of their email address or name, in any case; an empty one selects
+    /// all.
+    pub search: String,
+}

@@ -1,0 +1,84 @@
+//! Reading of accounts as members of groups.
+
+use diesel::prelude::*;
+use diesel::sql_types::{Bool, Nullable, Text};
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Cursor, GroupId, Page, PageRequest, UserId};
+use pia_policy::{Member, MemberFilter};
+use pia_storage::schema::accounts;
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+
+#[diesel::declare_sql_function]
+extern "SQL" {
+    /// Text in lower case.
+    fn lower(text: Nullable<Text>) -> Nullable<Text>;
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = accounts)]
+struct MemberRow {
+    id: DbUid,
+    email: String,
+    display_name: Option<String>,
+    role: String,
+    group_id: DbUid,
+    deactivated_at: Option<DbInstant>,
+    created_at: DbInstant,
+}
+
+/// Loads a page of members, newest account first.
+pub(crate) async fn page_of(
+    db: &Database,
+    filter: MemberFilter,
+    page: PageRequest,
+) -> Result<Page<Member>, DbError> {
+    let after = page.after.unwrap_or_else(Cursor::top);
+    let (at, id) = (DbInstant(after.at), DbUid(after.id));
+    let behind =
+        accounts::created_at.le(at).and(accounts::created_at.lt(at).or(accounts::id.lt(id)));
+    let pattern = pattern(&filter.search);
+    let found =
+        accounts::email_folded
+            .like(&pattern)
+            .escape('\\')
+            .or(lower(accounts::display_name).like(&pattern).escape('\\'));
+    let group = DbUid(filter.group.map(|it| it.0).unwrap_or_default());
+    let in_group = accounts::group_id.eq(group).or(filter.group.is_none().into_sql::<Bool>());
+    let members = accounts::table
+        .filter(behind)
+        .filter(in_group)
+        .filter(found)
+        .order((accounts::created_at.desc(), accounts::id.desc()))
+        .limit(page.and_one_more().limit.into());
+    let rows: Vec<MemberRow> =
+        on_conn!(db.reader(), |conn| members.select(MemberRow::as_select()).load(conn).await?)?;
+    let members = rows.into_iter().map(Into::into).collect();
+    Ok(page.part_of(members, |it: &Member| Cursor { at: it.created_at, id: it.user.0 }))
+}
+
+/// Returns the pattern of texts that contain this one.
+fn pattern(search: &str) -> String {
+    let mut pattern = String::from("%");
+    for letter in search.to_lowercase().chars().filter(|it| *it != '\0') {
+        if matches!(letter, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern.push('%');
+    pattern
+}
+
+impl From<MemberRow> for Member {
+    fn from(row: MemberRow) -> Self {
+        Self {
+            user: UserId(row.id.0),
+            email: row.email,
+            display_name: row.display_name,
+            role: row.role,
+            group: GroupId(row.group_id.0),
+            is_active: row.deactivated_at.is_none(),
+            created_at: row.created_at.0,
+        }
+    }
+}
