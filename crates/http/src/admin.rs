@@ -1,6 +1,7 @@
 //! `/api/admin`: administration, from a browser that is signed in to the
 //! console.
 
+pub(crate) mod audit;
 pub(crate) mod certificates;
 pub(crate) mod client_policies;
 mod description;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pia_assistant::Credits;
 use pia_e2ee::E2ee;
 use pia_identity::{CallerState, Identity, ReauthProof};
-use pia_kernel::{LiveSetting, Reauthentication, Secret, SessionId, UserId};
+use pia_kernel::{AuditLog, LiveSetting, Reauthentication, Secret, SessionId, UserId};
 use pia_policy::{ClientPolicies, Feedback, Groups, ManagedPersonas, Plugins, TrustedCertificates};
 use pia_sync::Chats;
 use pia_web::{ApiError, ConcurrencyLimiter, Runner};
@@ -35,6 +35,8 @@ pub struct Api {
     pub plugins: Plugins,
     /// Certificates of the signers of plugins.
     pub certificates: TrustedCertificates,
+    /// Audit log.
+    pub audit: Arc<dyn AuditLog>,
     /// Reports on answers.
     pub feedback: Feedback,
     /// Credits left to a caller.

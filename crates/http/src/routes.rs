@@ -5,6 +5,7 @@ mod admin;
 mod ai;
 mod api_keys;
 mod app_passwords;
+mod audit;
 mod auth;
 mod chats;
 mod client_policies;
@@ -50,6 +51,7 @@ pub fn routes() -> Vec<Route> {
         groups::routes(),
         feedback::routes(),
         plugins::routes(),
+        audit::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

@@ -49,14 +49,33 @@ pub struct AuditPerson {
     pub agent: Option<String>,
 }
 
+/// Selection of entries; what is omitted selects all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Entries in which this user is on either side.
+    pub user: Option<UserId>,
+    /// Entries of this action.
+    pub action: Option<String>,
+    /// Entries of this time and later.
+    pub since: Option<Timestamp>,
+    /// Entries before this time.
+    pub until: Option<Timestamp>,
+}
+
+impl AuditFilter {
+    /// Selects the entries in which a user is on either side.
+    pub fn of_user(user: UserId) -> Self {
+        Self { user: Some(user), ..Self::default() }
+    }
+}
+
 /// Store of the audit log: reading, and its retention.
 #[async_trait]
 pub trait AuditLog: Send + Sync {
-    /// A part of the entries, newest first: all, or those in which a user is
-    /// on either side.
+    /// Loads up to `page.limit` of the selected entries, newest first.
     async fn page(
         &self,
-        whose: Option<UserId>,
+        filter: &AuditFilter,
         page: PageRequest,
     ) -> Result<Vec<AuditRecord>, Unavailable>;
 

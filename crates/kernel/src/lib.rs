@@ -22,7 +22,7 @@ mod storage_use;
 mod text;
 mod timestamp;
 
-pub use audit_log::{AuditLog, AuditPerson, AuditRecord, AuditSide};
+pub use audit_log::{AuditFilter, AuditLog, AuditPerson, AuditRecord, AuditSide};
 pub use budget::{BudgetPeriod, CreditLimits};
 pub use clock::{Clock, SystemClock};
 pub use domain::ascii_domain;

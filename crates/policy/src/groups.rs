@@ -15,7 +15,7 @@ use pia_kernel::{
 };
 
 pub use group::{Group, GroupEntry, GroupName, NameError};
-pub use member::{Member, MemberFilter};
+pub use member::{GroupMember, MemberFilter};
 pub use ports::{
     GroupAdded, GroupRemoved, GroupRenamed, GroupStore, GroupWatch, MemberMoved, SettingsChanged,
 };
@@ -96,7 +96,7 @@ impl Groups {
         &self,
         filter: MemberFilter,
         page: PageRequest,
-    ) -> Result<Page<Member>, GroupError> {
+    ) -> Result<Page<GroupMember>, GroupError> {
         if let Some(group) = filter.group {
             self.find(group).await?;
         }

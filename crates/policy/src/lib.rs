@@ -44,9 +44,9 @@ pub use feedback::{
     TriageUpdate,
 };
 pub use groups::{
-    Group, GroupAdded, GroupEntry, GroupError, GroupName, GroupRemoved, GroupRenamed,
-    GroupSettings, GroupStore, GroupUse, GroupWatch, Groups, MAX_LIMIT, MODES, Member,
-    MemberFilter, MemberMoved, NameError, Quota, SettingChange, SettingsChanged, SettingsError,
+    Group, GroupAdded, GroupEntry, GroupError, GroupMember, GroupName, GroupRemoved, GroupRenamed,
+    GroupSettings, GroupStore, GroupUse, GroupWatch, Groups, MAX_LIMIT, MODES, MemberFilter,
+    MemberMoved, NameError, Quota, SettingChange, SettingsChanged, SettingsError,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use groups::{MockGroupStore, MockGroupWatch};

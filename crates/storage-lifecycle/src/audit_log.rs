@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{
-    AuditLog, AuditPerson, AuditRecord, AuditSide, Cursor, PageRequest, Timestamp, Unavailable,
-    UserId,
+    AuditFilter, AuditLog, AuditPerson, AuditRecord, AuditSide, Cursor, PageRequest, Timestamp,
+    Unavailable, UserId,
 };
 use pia_storage::schema::{audit_entries, audit_identities};
 use pia_storage::{AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, on_conn};
@@ -22,18 +23,39 @@ pub struct SqlAuditLog {
     db: Database,
 }
 
+/// Condition for entries with a filter's action and time.
+macro_rules! selected {
+    ($filter:expr) => {{
+        let (since, until) = ($filter.since, $filter.until);
+        let action = $filter.action.as_deref();
+        audit_entries::at
+            .ge(DbInstant(since.unwrap_or(Timestamp::UNIX_EPOCH)))
+            .and(audit_entries::at.lt(DbInstant(until.unwrap_or(Cursor::top().at))))
+            .and(
+                audit_entries::action
+                    .eq(action.unwrap_or_default())
+                    .or(action.is_none().into_sql::<Bool>()),
+            )
+    }};
+}
+
 impl SqlAuditLog {
     /// The audit log kept in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
 
-    async fn entries(&self, page: PageRequest) -> Result<Vec<EntryRow>, DbError> {
+    async fn entries(
+        &self,
+        filter: &AuditFilter,
+        page: PageRequest,
+    ) -> Result<Vec<EntryRow>, DbError> {
         use audit_entries::{at, id};
         let after = page.after.unwrap_or_else(Cursor::top);
         let (time, key) = (DbInstant(after.at), DbUid(after.id));
         let entries = audit_entries::table
             .filter(at.le(time).and(at.lt(time).or(id.lt(key))))
+            .filter(selected!(filter))
             .order((at.desc(), id.desc()))
             .limit(page.limit.into());
         Ok(on_conn!(self.db.reader(), |conn| {
@@ -42,10 +64,17 @@ impl SqlAuditLog {
     }
 
     /// Their ids sort as their times do, and an index holds them by user.
-    async fn entries_of(&self, user: UserId, page: PageRequest) -> Result<Vec<EntryRow>, DbError> {
+    async fn entries_of(
+        &self,
+        user: UserId,
+        filter: &AuditFilter,
+        page: PageRequest,
+    ) -> Result<Vec<EntryRow>, DbError> {
         use audit_identities::{entry_id, user_id};
         let after = page.after.unwrap_or_else(Cursor::top);
         let theirs = audit_identities::table
+            .inner_join(audit_entries::table)
+            .filter(selected!(filter))
             .filter(user_id.eq(DbUid(user.0)).and(entry_id.lt(DbUid(after.id))))
             .select(entry_id)
             .distinct()
@@ -122,12 +151,12 @@ impl SqlAuditLog {
 impl AuditLog for SqlAuditLog {
     async fn page(
         &self,
-        whose: Option<UserId>,
+        filter: &AuditFilter,
         page: PageRequest,
     ) -> Result<Vec<AuditRecord>, Unavailable> {
-        let rows = match whose {
-            Some(user) => self.entries_of(user, page).await?,
-            None => self.entries(page).await?,
+        let rows = match filter.user {
+            Some(user) => self.entries_of(user, filter, page).await?,
+            None => self.entries(filter, page).await?,
         };
         let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
         let identities =

@@ -5,8 +5,8 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{
-    AuditLog, AuditPerson, AuditRecord, AuditSide, Cursor, ExportPage, Inventory, LeftOut,
-    PageRequest, PersonalData, SideEffects, Unavailable, UserId,
+    AuditFilter, AuditLog, AuditPerson, AuditRecord, AuditSide, Cursor, ExportPage, Inventory,
+    LeftOut, PageRequest, PersonalData, SideEffects, Unavailable, UserId,
 };
 use pia_sealing::Sealer;
 use pia_storage::schema::accounts;
@@ -74,7 +74,7 @@ impl SqlPersonalData {
     /// The entries that a user is in, in which nobody else is named.
     async fn audit(&self, user: UserId, after: Option<Cursor>) -> Result<ExportPage, Unavailable> {
         let page = PageRequest { after, limit: u16::try_from(PAGE).unwrap_or(u16::MAX) };
-        let entries = self.audit.page(Some(user), page).await?;
+        let entries = self.audit.page(&AuditFilter::of_user(user), page).await?;
         Ok(cursor_page(entries.into_iter().map(|it| entry(user, it)).collect()))
     }
 }

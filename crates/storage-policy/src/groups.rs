@@ -10,8 +10,8 @@ use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{GroupId, Page, PageRequest, SideEffects, Unavailable, UserId};
 use pia_policy::{
-    Group, GroupAdded, GroupEntry, GroupName, GroupRemoved, GroupRenamed, GroupSettings,
-    GroupStore, GroupUse, Member, MemberFilter, MemberMoved, SettingChange, SettingsChanged,
+    Group, GroupAdded, GroupEntry, GroupMember, GroupName, GroupRemoved, GroupRenamed,
+    GroupSettings, GroupStore, GroupUse, MemberFilter, MemberMoved, SettingChange, SettingsChanged,
 };
 use pia_storage::schema::{
     accounts, group_personas, group_plugins, group_settings, invitations, managed_personas,
@@ -158,7 +158,7 @@ impl GroupStore for SqlGroups {
         &self,
         filter: MemberFilter,
         page: PageRequest,
-    ) -> Result<Page<Member>, Unavailable> {
+    ) -> Result<Page<GroupMember>, Unavailable> {
         Ok(members::page_of(&self.db, filter, page).await?)
     }
 

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text};
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Cursor, GroupId, Page, PageRequest, UserId};
-use pia_policy::{Member, MemberFilter};
+use pia_policy::{GroupMember, MemberFilter};
 use pia_storage::schema::accounts;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 
@@ -31,7 +31,7 @@ pub(crate) async fn page_of(
     db: &Database,
     filter: MemberFilter,
     page: PageRequest,
-) -> Result<Page<Member>, DbError> {
+) -> Result<Page<GroupMember>, DbError> {
     let after = page.after.unwrap_or_else(Cursor::top);
     let (at, id) = (DbInstant(after.at), DbUid(after.id));
     let behind =
@@ -53,7 +53,7 @@ pub(crate) async fn page_of(
     let rows: Vec<MemberRow> =
         on_conn!(db.reader(), |conn| members.select(MemberRow::as_select()).load(conn).await?)?;
     let members = rows.into_iter().map(Into::into).collect();
-    Ok(page.part_of(members, |it: &Member| Cursor { at: it.created_at, id: it.user.0 }))
+    Ok(page.part_of(members, |it: &GroupMember| Cursor { at: it.created_at, id: it.user.0 }))
 }
 
 /// Returns the pattern of texts that contain this one.
@@ -69,7 +69,7 @@ fn pattern(search: &str) -> String {
     pattern
 }
 
-impl From<MemberRow> for Member {
+impl From<MemberRow> for GroupMember {
     fn from(row: MemberRow) -> Self {
         Self {
             user: UserId(row.id.0),

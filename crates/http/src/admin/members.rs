@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Json, Query};
 use pia_kernel::{GroupId, PageRequest, Timestamp};
-use pia_policy::{Member, MemberFilter};
+use pia_policy::{GroupMember, MemberFilter};
 use pia_web::{Paging, PathId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -73,9 +73,9 @@ async fn page_of(
     }))
 }
 
-impl From<Member> for MemberItem {
-    fn from(member: Member) -> Self {
-        let Member { user, email, display_name, role, group, is_active, created_at } = member;
+impl From<GroupMember> for MemberItem {
+    fn from(member: GroupMember) -> Self {
+        let GroupMember { user, email, display_name, role, group, is_active, created_at } = member;
         let (id, group_id) = (user.to_string(), group.to_string());
         Self { id, email, display_name, role, group_id, is_active, created_at }
     }

@@ -4,7 +4,7 @@ use pia_kernel::{GroupId, Timestamp, UserId};
 
 /// Member of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
+pub struct GroupMember {
     /// Account.
     pub user: UserId,
     /// Email address.

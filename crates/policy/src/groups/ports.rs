@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pia_kernel::{GroupId, Page, PageRequest, SideEffects, Unavailable, UserId};
 
 use super::group::{Group, GroupEntry, GroupName};
-use super::member::{Member, MemberFilter};
+use super::member::{GroupMember, MemberFilter};
 use super::settings::{GroupSettings, SettingChange, SettingsError};
 use super::usage::GroupUse;
 
@@ -85,7 +85,7 @@ pub trait GroupStore: Send + Sync {
         &self,
         filter: MemberFilter,
         page: PageRequest,
-    ) -> Result<Page<Member>, Unavailable>;
+    ) -> Result<Page<GroupMember>, Unavailable>;
 
     /// Stores a group that says nothing of its members yet.
     async fn add(&self, group: Group, effects: SideEffects) -> Result<GroupAdded, Unavailable>;

@@ -35,6 +35,7 @@ pub(super) fn api(
         plugins,
         certificates,
         feedback,
+        lifecycle,
         ..
     } = use_cases;
     let readiness = FileChecks::new(base.db.clone(), base.licence.state(), base.clock());
@@ -49,6 +50,7 @@ pub(super) fn api(
         personas,
         plugins,
         certificates,
+        audit: lifecycle.audit,
         feedback,
         credits,
         readiness: Arc::new(readiness),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{
-    AuditLog as _, AuditPerson, AuditRecord, AuditSide, Clock as _, LiveSetting, PageRequest,
-    SystemClock, UserId,
+    AuditFilter, AuditLog as _, AuditPerson, AuditRecord, AuditSide, Clock as _, LiveSetting,
+    PageRequest, SystemClock, UserId,
 };
 use pia_sealing::{MasterKeys, ServerSeal};
 use pia_server_testkit::harness::{Setting, TestApp};
@@ -40,7 +40,7 @@ fn open(app: &TestApp) -> Database {
 
 async fn entries(app: &TestApp) -> Vec<AuditRecord> {
     let page = PageRequest { after: None, limit: 100 };
-    SqlAuditLog::new(open(app)).page(None, page).await.expect("entries")
+    SqlAuditLog::new(open(app)).page(&AuditFilter::default(), page).await.expect("entries")
 }
 
 /// Sends it as somebody recognisable, and answers the request's id.

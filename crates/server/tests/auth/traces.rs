@@ -153,7 +153,7 @@ impl Kept {
         let canary = person.canary(table_name, name);
         match (name.as_str(), kind.as_str()) {
             ("user_id" | "owner_id", _) => self.uuid(person.id()),
-            ("id", _) => self.uuid(person.row(table_name)),
+            ("id" | "message_id" | "chat_id", _) => self.uuid(person.row(table_name)),
             ("session_id", _) => self.uuid(person.row("sessions")),
             ("app_password_id", _) => self.uuid(person.row("app_passwords")),
             ("entry_id", "blob" | "uuid") => self.uuid(person.row("audit_entries")),

@@ -7,6 +7,7 @@ mod hanging;
 
 mod admin;
 mod admin_groups;
+mod audit;
 mod bodies;
 mod client_policies;
 mod console_groups;

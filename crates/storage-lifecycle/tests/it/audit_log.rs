@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use pia_identity::Role;
 use pia_kernel::{
-    AuditEntry, AuditLog, AuditPerson, AuditSide, Cursor, Eraser, PageRequest, PersonalData,
-    RequestContext, SideEffects, UserId,
+    AuditEntry, AuditFilter, AuditLog, AuditPerson, AuditSide, Cursor, Eraser, PageRequest,
+    PersonalData, RequestContext, SideEffects, UserId,
 };
 use pia_storage::{Database, DbError, WriteEffects, in_tx};
 use pia_storage_lifecycle::{SqlAuditLog, SqlEraser, SqlPersonalData};
@@ -17,6 +17,7 @@ pia_testkit::contract! {
     parts_neither_repeat_nor_hide_entries,
     whoever_is_forgotten_is_told_as_that,
     people_are_told_of_nobody_else,
+    entries_are_filtered_by_user_action_and_time,
     old_entries_go_with_all_that_belongs_to_them,
 }
 
@@ -50,9 +51,9 @@ async fn entries_tell_who_did_what_to_whom_from_where(db: Database) {
     write(&db, &[entry(Some(admin), Some(user), 0), entry(Some(user), None, 1)]).await;
     let log = SqlAuditLog::new(db);
 
-    let all = log.page(None, ALL).await.unwrap();
-    let hers = log.page(Some(user), ALL).await.unwrap();
-    let his = log.page(Some(admin), ALL).await.unwrap();
+    let all = log.page(&AuditFilter::default(), ALL).await.unwrap();
+    let hers = log.page(&AuditFilter::of_user(user), ALL).await.unwrap();
+    let his = log.page(&AuditFilter::of_user(admin), ALL).await.unwrap();
 
     let known = |user| AuditPerson {
         user: Some(user),
@@ -77,17 +78,17 @@ async fn parts_neither_repeat_nor_hide_entries(db: Database) {
     write(&db, &entries).await;
     let log = SqlAuditLog::new(db);
 
-    for whose in [None, Some(user)] {
+    for whose in [AuditFilter::default(), AuditFilter::of_user(user)] {
         let mut read = Vec::new();
         let mut page = PageRequest { after: None, limit: 2 };
         loop {
-            let part = log.page(whose, page).await.unwrap();
+            let part = log.page(&whose, page).await.unwrap();
             let Some(last) = part.last() else { break };
             page.after = Some(Cursor { at: last.at, id: last.id });
             read.extend(part);
         }
 
-        assert_eq!(read, log.page(whose, ALL).await.unwrap());
+        assert_eq!(read, log.page(&whose, ALL).await.unwrap());
         assert_eq!(read.len(), 7);
     }
 }
@@ -99,14 +100,14 @@ async fn whoever_is_forgotten_is_told_as_that(db: Database) {
     SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
 
     let log = SqlAuditLog::new(db);
-    let all = log.page(None, ALL).await.unwrap();
+    let all = log.page(&AuditFilter::default(), ALL).await.unwrap();
     assert_eq!(all.len(), 2);
     let deleted = all.iter().find(|it| it.action == "account.deleted").unwrap();
     let before = all.iter().find(|it| it.action != "account.deleted").unwrap();
     assert_eq!((&deleted.actor, &deleted.subject), (&AuditSide::Nobody, &AuditSide::Nobody));
     assert_eq!(before.actor, AuditSide::Forgotten);
     assert!(matches!(&before.subject, AuditSide::Known(it) if it.user == Some(bob.user)));
-    assert!(log.page(Some(ada.user), ALL).await.unwrap().is_empty());
+    assert!(log.page(&AuditFilter::of_user(ada.user), ALL).await.unwrap().is_empty());
 }
 
 async fn people_are_told_of_nobody_else(db: Database) {
@@ -133,8 +134,40 @@ async fn old_entries_go_with_all_that_belongs_to_them(db: Database) {
 
     let gone = log.sweep(AT + Duration::from_mins(20)).await.unwrap();
 
-    let left = log.page(Some(user), ALL).await.unwrap();
+    let left = log.page(&AuditFilter::of_user(user), ALL).await.unwrap();
     assert_eq!((gone, left.len()), (1200, 3));
     assert_eq!(left[2].at, AT + Duration::from_mins(20));
-    assert_eq!(log.page(None, ALL).await.unwrap().len(), 3);
+    assert_eq!(log.page(&AuditFilter::default(), ALL).await.unwrap().len(), 3);
+}
+
+async fn entries_are_filtered_by_user_action_and_time(db: Database) {
+    let (admin, user) = (UserId::generate(), UserId::generate());
+    for seconds in 0..6 {
+        let action = if seconds % 2 == 0 { "Group.Created" } else { "Group.Deleted" };
+        let actor = if seconds < 4 { admin } else { user };
+        write(&db, &[AuditEntry { action, ..entry(Some(actor), None, seconds) }]).await;
+    }
+    let log = SqlAuditLog::new(db);
+    let second = |it| AT + Duration::from_secs(it);
+    let deleted = Some("Group.Deleted".to_owned());
+    for (filter, expected) in [
+        (AuditFilter { action: deleted.clone(), ..AuditFilter::default() }, vec![5, 3, 1]),
+        (AuditFilter { action: deleted.clone(), ..AuditFilter::of_user(admin) }, vec![3, 1]),
+        (AuditFilter { since: Some(second(4)), ..AuditFilter::default() }, vec![5, 4]),
+        (AuditFilter { until: Some(second(2)), ..AuditFilter::of_user(admin) }, vec![1, 0]),
+        (
+            AuditFilter {
+                action: deleted,
+                since: Some(second(2)),
+                until: Some(second(5)),
+                user: None,
+            },
+            vec![3],
+        ),
+        (AuditFilter { action: Some(String::new()), ..AuditFilter::default() }, vec![]),
+    ] {
+        let found = log.page(&filter, ALL).await.unwrap();
+        let times: Vec<_> = found.iter().map(|it| it.at).collect();
+        assert_eq!(times, expected.into_iter().map(second).collect::<Vec<_>>(), "{filter:?}");
+    }
 }

@@ -1,0 +1,173 @@
+//! `/api/admin/audit`: search in the audit log, and its export.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use actix_web::HttpResponse;
+use actix_web::http::header::CONTENT_DISPOSITION;
+use actix_web::web::{Data, Json, Query};
+use bytes::Bytes;
+use futures_util::stream;
+use pia_kernel::{
+    AuditFilter, AuditLog, AuditRecord, AuditSide, Cursor, PageRequest, Timestamp, UserId,
+};
+use pia_web::Paging;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::{Api, HttpError};
+
+/// Number of entries that an export loads at once.
+const EXPORT_PAGE: u16 = 500;
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct AuditQuery {
+    /// Entries in which this user is on either side.
+    user: Option<Uuid>,
+    /// Entries of this action: `Group.Created`.
+    action: Option<String>,
+    /// Entries of this time and later.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    since: Option<Timestamp>,
+    /// Entries before this time.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    until: Option<Timestamp>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AuditPage {
+    /// Newest first.
+    items: Vec<AuditItem>,
+    /// Cursor of the next page; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct AuditItem {
+    id: String,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    action: String,
+    /// Object of the action, if that is no person: `group:…`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<String>,
+    /// Request that caused it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
+    /// Person who acted; absent if nobody is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actor: Option<AuditedPerson>,
+    /// Person whom it happened to, if that is somebody else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<AuditedPerson>,
+}
+
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct AuditedPerson {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_id: Option<String>,
+    /// IP address that they called from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_agent: Option<String>,
+    /// True if the person's account was deleted, and what identified them.
+    #[serde(skip_serializing_if = "is_false")]
+    forgotten: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// Entries that are left to be exported.
+struct Export {
+    log: Arc<dyn AuditLog>,
+    filter: AuditFilter,
+    after: Option<Cursor>,
+    is_done: bool,
+}
+
+pub(crate) async fn list(
+    api: Data<Api>,
+    Query(query): Query<AuditQuery>,
+    Paging(page): Paging,
+) -> Result<Json<AuditPage>, HttpError> {
+    let (log, filter) = (Arc::clone(&api.audit), AuditFilter::from(query));
+    let entries = api.run(async move { log.page(&filter, page.and_one_more()).await }).await?;
+    let page = page.part_of(entries, cursor);
+    Ok(Json(AuditPage {
+        items: page.items.into_iter().map(Into::into).collect(),
+        next_cursor: page.next.map(Paging::format_cursor),
+    }))
+}
+
+pub(crate) async fn export(
+    api: Data<Api>,
+    Query(query): Query<AuditQuery>,
+) -> Result<HttpResponse, HttpError> {
+    let log = Arc::clone(&api.audit);
+    let export = Export { log, filter: query.into(), after: None, is_done: false };
+    Ok(HttpResponse::Ok()
+        .content_type("application/jsonl")
+        .insert_header((CONTENT_DISPOSITION, "attachment; filename=\"audit.jsonl\""))
+        .streaming(stream::try_unfold(export, Export::next)))
+}
+
+fn cursor(entry: &AuditRecord) -> Cursor {
+    Cursor { at: entry.at, id: entry.id }
+}
+
+impl Export {
+    /// Loads the next entries and formats each as a line. An error ends the
+    /// connection before the response is complete.
+    async fn next(mut self) -> Result<Option<(Bytes, Self)>, Box<dyn Error>> {
+        if self.is_done {
+            return Ok(None);
+        }
+        let page = PageRequest { after: self.after, limit: EXPORT_PAGE };
+        let entries = self.log.page(&self.filter, page).await?;
+        self.after = entries.last().map(cursor);
+        self.is_done = entries.len() < usize::from(EXPORT_PAGE);
+        let mut lines = Vec::new();
+        for entry in entries {
+            serde_json::to_writer(&mut lines, &AuditItem::from(entry))?;
+            lines.push(b'\n');
+        }
+        Ok(Some((lines.into(), self)))
+    }
+}
+
+impl From<AuditQuery> for AuditFilter {
+    fn from(query: AuditQuery) -> Self {
+        let AuditQuery { user, action, since, until } = query;
+        Self { user: user.map(UserId), action, since, until }
+    }
+}
+
+impl From<AuditRecord> for AuditItem {
+    fn from(entry: AuditRecord) -> Self {
+        let AuditRecord { id, at, action, object, request, actor, subject } = entry;
+        let (actor, subject) = (person(actor), person(subject));
+        Self { id: id.to_string(), at, action, object, request_id: request, actor, subject }
+    }
+}
+
+fn person(side: AuditSide) -> Option<AuditedPerson> {
+    match side {
+        AuditSide::Nobody => None,
+        AuditSide::Forgotten => Some(AuditedPerson { forgotten: true, ..Default::default() }),
+        AuditSide::Known(person) => Some(AuditedPerson {
+            user_id: person.user.map(|it| it.to_string()),
+            address: person.address.map(|it| it.to_string()),
+            user_agent: person.agent,
+            forgotten: false,
+        }),
+    }
+}

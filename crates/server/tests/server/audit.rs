@@ -1,0 +1,69 @@
+//! The audit log, as administrators search and export it.
+
+use pia_server_testkit::console::administrator;
+use pia_server_testkit::harness::Setting;
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+const AUDIT: &str = "/api/admin/audit";
+const GROUPS: &str = "/api/admin/groups";
+
+on_both_databases!(entries_are_searched_by_page, every_entry_is_exported_as_a_line);
+
+async fn entries_are_searched_by_page(database: TestDatabase) {
+    let (app, client, console) = administrator(Setting::on(database)).await;
+    for name in ["Sales", "Support", "Desk"] {
+        console.write("POST", GROUPS, json!({ "name": name })).await;
+    }
+    let user = console.get("/api/admin/session").await.body["userId"].clone();
+    let user = user.as_str().expect("an id");
+
+    let path = format!("{AUDIT}?action=Group.Created&user={user}&limit=2");
+    let first = console.get(&path).await;
+    assert_eq!(first.status, 200, "{}", first.text());
+    let cursor = first.body["nextCursor"].as_str().expect("a cursor");
+    let last = console.get(&format!("{path}&cursor={cursor}")).await.body;
+    let entries = first.body["items"].as_array().expect("items");
+    assert_eq!((entries.len(), last["items"].as_array().map(Vec::len)), (2, Some(1)));
+    assert_eq!(last.get("nextCursor"), None);
+    let entry = &entries[0];
+    assert_eq!(
+        (&entry["action"], &entry["actor"]["userId"]),
+        (&json!("Group.Created"), &json!(user))
+    );
+    assert!(entry["object"].as_str().is_some_and(|it| it.starts_with("group:")), "{entry}");
+    assert_eq!(entry.get("subject"), None);
+
+    let at = entries[1]["at"].as_str().expect("a time");
+    let later = console.get(&format!("{AUDIT}?action=Group.Created&since={at}")).await.body;
+    let earlier = console.get(&format!("{AUDIT}?action=Group.Created&until={at}")).await.body;
+    let count = |it: &Value| it["items"].as_array().map(Vec::len);
+    assert_eq!((count(&later), count(&earlier)), (Some(2), Some(1)));
+
+    for wrong in ["user=x", "since=yesterday", "limit=0", "cursor=x"] {
+        assert_eq!(console.get(&format!("{AUDIT}?{wrong}")).await.status, 400, "{wrong}");
+    }
+    assert_eq!(client.get(AUDIT).await.status, 401);
+    assert_eq!(app.stranger().get(&format!("{AUDIT}/export")).await.status, 401);
+}
+
+async fn every_entry_is_exported_as_a_line(database: TestDatabase) {
+    let (app, _, console) = administrator(Setting::on(database)).await;
+    let path = format!("{GROUPS}/00000000-0000-7000-8000-000000000001/settings");
+    for quota in 1..=600 {
+        let change = json!({ "quotas": { "ManagedPersonas": quota } });
+        assert_eq!(console.write("PATCH", &path, change).await.status, 200);
+    }
+
+    let export = console.get(&format!("{AUDIT}/export")).await;
+
+    assert_eq!(export.header("content-type"), Some("application/jsonl"));
+    let lines: Vec<Value> =
+        export.text().lines().map(|it| serde_json::from_str(it).expect("JSON")).collect();
+    assert_eq!(lines.len(), usize::try_from(app.count("audit_entries").await).expect("a count"));
+    let times: Vec<_> = lines.iter().map(|it| it["at"].as_str().expect("a time")).collect();
+    assert!(times.is_sorted_by(|later, earlier| later >= earlier));
+    let some = console.get(&format!("{AUDIT}/export?action=Group.SettingsChanged")).await;
+    assert_eq!(some.text().lines().count(), 600);
+}
