@@ -276,5 +276,5 @@ async fn instances_that_are_restarted_one_by_one_fail_nobody() {
 
     let (answered, ()) = join(asking, restarting).await;
 
-    assert!(answered.iter().all(|it| *it > 10), "{answered:?}");
+    assert!(answered.iter().all(|it| *it > 3), "{answered:?}");
 }
