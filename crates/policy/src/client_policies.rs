@@ -3,6 +3,7 @@
 
 mod document;
 mod ports;
+mod version;
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ pub use document::{PolicyDocument, PolicyDocumentError};
 #[cfg(any(test, feature = "mock"))]
 pub use ports::MockClientPolicyStore;
 pub use ports::{ClientPolicyStore, PolicyAssigned, PolicyDeleted, PolicyStored, PolicyUpdate};
+pub use version::{PolicyComparison, PolicyVersion, PolicyVersionEntry, SettingDifference};
 
 /// Maximum length of a name in characters.
 const MAX_NAME_CHARS: usize = 100;
@@ -172,8 +174,8 @@ impl ClientPolicies {
     ) -> Result<ClientPolicyId, ClientPolicyError> {
         let (id, updated_at) = (ClientPolicyId::generate(), self.clock.now());
         let effects = audit(updated_at, by, format!("client-policy:{id}"), "ClientPolicy.Created");
-        let stored = self.store.create(ClientPolicy { id, draft, updated_at }, effects).await?;
-        check_stored(stored).map(|()| id)
+        let policy = ClientPolicy { id, draft, updated_at };
+        check_stored(self.store.create(policy, by, effects).await?).map(|()| id)
     }
 
     /// Replaces name, description and document of a policy. `expected` is the
@@ -187,7 +189,52 @@ impl ClientPolicies {
     ) -> Result<(), ClientPolicyError> {
         let at = self.clock.now();
         let effects = audit(at, by, format!("client-policy:{policy}"), "ClientPolicy.Updated");
-        let update = PolicyUpdate { draft, at, expected };
+        let update = PolicyUpdate { draft, by, at, expected };
+        check_stored(self.store.replace(policy, update, effects).await?)
+    }
+
+    /// Returns the versions of a policy, newest first.
+    pub async fn versions(
+        &self,
+        policy: ClientPolicyId,
+    ) -> Result<Vec<PolicyVersionEntry>, ClientPolicyError> {
+        self.store.versions(policy).await?.ok_or(ClientPolicyError::Unknown)
+    }
+
+    /// Returns a version of a policy.
+    pub async fn version(
+        &self,
+        policy: ClientPolicyId,
+        number: i32,
+    ) -> Result<PolicyVersion, ClientPolicyError> {
+        self.store.version(policy, number).await?.ok_or(ClientPolicyError::Unknown)
+    }
+
+    /// Compares a version with another one, or with the newest.
+    pub async fn compare(
+        &self,
+        policy: ClientPolicyId,
+        from: i32,
+        to: Option<i32>,
+    ) -> Result<PolicyComparison, ClientPolicyError> {
+        let newest = self.versions(policy).await?.first().map(|it| it.number);
+        let to = to.or(newest).ok_or(ClientPolicyError::Unknown)?;
+        let (from, to) = (self.version(policy, from).await?, self.version(policy, to).await?);
+        Ok(PolicyComparison::new(from, to))
+    }
+
+    /// Replaces the contents of a policy by those of one of its versions.
+    pub async fn restore(
+        &self,
+        by: UserId,
+        policy: ClientPolicyId,
+        number: i32,
+        expected: Option<Timestamp>,
+    ) -> Result<(), ClientPolicyError> {
+        let draft = self.version(policy, number).await?.draft;
+        let at = self.clock.now();
+        let effects = audit(at, by, format!("client-policy:{policy}"), "ClientPolicy.Restored");
+        let update = PolicyUpdate { draft, by, at, expected };
         check_stored(self.store.replace(policy, update, effects).await?)
     }
 

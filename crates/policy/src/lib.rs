@@ -30,8 +30,9 @@ pub use certificates::{
 pub use client_policies::MockClientPolicyStore;
 pub use client_policies::{
     AssignedPolicy, ClientPolicies, ClientPolicy, ClientPolicyDraft, ClientPolicyEntry,
-    ClientPolicyError, ClientPolicyStore, PolicyAssigned, PolicyDeleted, PolicyDocument,
-    PolicyDocumentError, PolicyStored, PolicyUpdate,
+    ClientPolicyError, ClientPolicyStore, PolicyAssigned, PolicyComparison, PolicyDeleted,
+    PolicyDocument, PolicyDocumentError, PolicyStored, PolicyUpdate, PolicyVersion,
+    PolicyVersionEntry, SettingDifference,
 };
 pub use edition::Edition;
 pub use envelope::MAX_LICENCE_BYTES;

@@ -1,6 +1,22 @@
 //! The tables of what the operator gives people, groups among it.
 
-use crate::inventory::{ErasurePolicy, InventoryTable, OURS};
+use crate::inventory::{ErasurePolicy, InventoryTable, OURS, YOU};
+
+/// Tables of what the operator gives people.
+pub(crate) const CATALOGUE_TABLES: &[InventoryTable] = &[
+    USER_GROUPS,
+    GROUP_SETTINGS,
+    PLUGINS,
+    GROUP_PLUGINS,
+    PLUGIN_PACKAGES,
+    PLUGIN_ICONS,
+    TRUSTED_CERTIFICATES,
+    MANAGED_PERSONAS,
+    GROUP_PERSONAS,
+    PERSONA_PLUGINS,
+    CLIENT_POLICIES,
+    CLIENT_POLICY_VERSIONS,
+];
 
 /// A table of what the operator gives people.
 const fn catalogue_table(
@@ -15,7 +31,7 @@ const fn catalogue_table(
     }
 }
 
-pub(crate) const USER_GROUPS: InventoryTable = InventoryTable {
+const USER_GROUPS: InventoryTable = InventoryTable {
     name: "user_groups",
     erasure: ErasurePolicy::NotPersonal(
         "the groups of the server; which one is yours is told with the account",
@@ -31,7 +47,7 @@ pub(crate) const USER_GROUPS: InventoryTable = InventoryTable {
     ],
 };
 
-pub(crate) const GROUP_SETTINGS: InventoryTable = catalogue_table(
+const GROUP_SETTINGS: InventoryTable = catalogue_table(
     "group_settings",
     &[
         ("group_id", OURS),
@@ -53,7 +69,7 @@ pub(crate) const GROUP_SETTINGS: InventoryTable = catalogue_table(
     ],
 );
 
-pub(crate) const PLUGINS: InventoryTable = catalogue_table(
+const PLUGINS: InventoryTable = catalogue_table(
     "plugins",
     &[
         ("id", OURS),
@@ -72,10 +88,10 @@ pub(crate) const PLUGINS: InventoryTable = catalogue_table(
     ],
 );
 
-pub(crate) const GROUP_PLUGINS: InventoryTable =
+const GROUP_PLUGINS: InventoryTable =
     catalogue_table("group_plugins", &[("group_id", OURS), ("plugin_id", OURS)]);
 
-pub(crate) const MANAGED_PERSONAS: InventoryTable = catalogue_table(
+const MANAGED_PERSONAS: InventoryTable = catalogue_table(
     "managed_personas",
     &[
         ("id", OURS),
@@ -99,13 +115,13 @@ pub(crate) const MANAGED_PERSONAS: InventoryTable = catalogue_table(
     ],
 );
 
-pub(crate) const GROUP_PERSONAS: InventoryTable =
+const GROUP_PERSONAS: InventoryTable =
     catalogue_table("group_personas", &[("group_id", OURS), ("persona_id", OURS)]);
 
-pub(crate) const PERSONA_PLUGINS: InventoryTable =
+const PERSONA_PLUGINS: InventoryTable =
     catalogue_table("persona_plugins", &[("persona_id", OURS), ("plugin_id", OURS)]);
 
-pub(crate) const CLIENT_POLICIES: InventoryTable = catalogue_table(
+const CLIENT_POLICIES: InventoryTable = catalogue_table(
     "client_policies",
     &[
         ("id", OURS),
@@ -118,15 +134,30 @@ pub(crate) const CLIENT_POLICIES: InventoryTable = catalogue_table(
     ],
 );
 
-pub(crate) const PLUGIN_PACKAGES: InventoryTable = catalogue_table(
+const CLIENT_POLICY_VERSIONS: InventoryTable = InventoryTable {
+    name: "client_policy_versions",
+    erasure: ErasurePolicy::Anonymise("versions of policies stay, without who wrote them"),
+    export: None,
+    left_out: &[
+        ("policy_id", OURS),
+        ("number", OURS),
+        ("name", OURS),
+        ("description", OURS),
+        ("document", OURS),
+        ("written_at", OURS),
+        ("written_by", YOU),
+    ],
+};
+
+const PLUGIN_PACKAGES: InventoryTable = catalogue_table(
     "plugin_packages",
     &[("plugin_id", OURS), ("hash", OURS), ("first_byte", OURS), ("bytes", OURS)],
 );
 
-pub(crate) const PLUGIN_ICONS: InventoryTable =
+const PLUGIN_ICONS: InventoryTable =
     catalogue_table("plugin_icons", &[("plugin_id", OURS), ("png", OURS)]);
 
-pub(crate) const TRUSTED_CERTIFICATES: InventoryTable = catalogue_table(
+const TRUSTED_CERTIFICATES: InventoryTable = catalogue_table(
     "trusted_certificates",
     &[("id", OURS), ("name", OURS), ("thumbprint", OURS), ("der", OURS), ("updated_at", OURS)],
 );

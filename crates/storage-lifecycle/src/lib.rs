@@ -22,4 +22,4 @@ pub use audit_log::SqlAuditLog;
 pub use erase::SqlEraser;
 pub use export::SqlPersonalData;
 pub use export_section::ExportSection;
-pub use inventory::{ErasurePolicy, INVENTORY, InventoryTable};
+pub use inventory::{ErasurePolicy, InventoryTable, inventory};

@@ -8,15 +8,17 @@ use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind;
 use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{ClientPolicyId, GroupId, SideEffects, Timestamp, Unavailable};
+use pia_kernel::{ClientPolicyId, GroupId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_policy::{
     AssignedPolicy, ClientPolicy, ClientPolicyDraft, ClientPolicyEntry, ClientPolicyStore,
-    PolicyAssigned, PolicyDeleted, PolicyDocument, PolicyStored, PolicyUpdate,
+    PolicyAssigned, PolicyDeleted, PolicyDocument, PolicyStored, PolicyUpdate, PolicyVersion,
+    PolicyVersionEntry,
 };
-use pia_storage::schema::{client_policies, user_groups};
+use pia_storage::schema::{client_policies, client_policy_versions, user_groups};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::catalogue::{bump_catalogue, lock_catalogue};
+use crate::policy_versions::{self, VersionRow, insert_version};
 
 /// Client policies in SQL.
 #[derive(Debug, Clone)]
@@ -57,7 +59,7 @@ impl SqlClientPolicies {
         update: PolicyUpdate,
         effects: &SideEffects,
     ) -> Result<PolicyStored, DbError> {
-        let PolicyUpdate { draft, at, expected } = update;
+        let PolicyUpdate { draft, by, at, expected } = update;
         in_tx!(self.db, async |conn| -> Result<PolicyStored, DbError> {
             lock_catalogue!(conn);
             let live = client_policies::table.find(DbUid(policy.0));
@@ -72,16 +74,25 @@ impl SqlClientPolicies {
             let at = at.max(before.0 + Duration::from_micros(1));
             let row = DraftRow::new(draft.clone(), at);
             diesel::update(live).set(&row).execute(conn).await?;
+            insert_version!(conn, row.version(policy, by));
             bump_catalogue!(conn);
             conn.write_effects(&self.db, effects).await?;
             Ok(PolicyStored::Done)
         })
     }
 
-    async fn insert(&self, row: &PolicyRow, effects: &SideEffects) -> Result<(), DbError> {
+    async fn insert(
+        &self,
+        policy: ClientPolicy,
+        by: UserId,
+        effects: &SideEffects,
+    ) -> Result<(), DbError> {
         in_tx!(self.db, async |conn| -> Result<(), DbError> {
             bump_catalogue!(conn);
+            let draft = DraftRow::new(policy.draft.clone(), policy.updated_at);
+            let row = PolicyRow::from(policy.clone());
             diesel::insert_into(client_policies::table).values(row).execute(conn).await?;
+            insert_version!(conn, draft.version(policy.id, by));
             conn.write_effects(&self.db, effects).await
         })
     }
@@ -145,9 +156,10 @@ impl ClientPolicyStore for SqlClientPolicies {
     async fn create(
         &self,
         policy: ClientPolicy,
+        by: UserId,
         effects: SideEffects,
     ) -> Result<PolicyStored, Unavailable> {
-        match self.insert(&policy.into(), &effects).await {
+        match self.insert(policy, by, &effects).await {
             Err(err) if is_name_taken(&err) => Ok(PolicyStored::NameTaken),
             stored => Ok(stored.map(|()| PolicyStored::Done)?),
         }
@@ -192,6 +204,21 @@ impl ClientPolicyStore for SqlClientPolicies {
             conn.write_effects(&self.db, &effects).await?;
             Ok(PolicyDeleted::Done)
         })?)
+    }
+
+    async fn versions(
+        &self,
+        policy: ClientPolicyId,
+    ) -> Result<Option<Vec<PolicyVersionEntry>>, Unavailable> {
+        Ok(policy_versions::entries(&self.db, policy).await?)
+    }
+
+    async fn version(
+        &self,
+        policy: ClientPolicyId,
+        number: i32,
+    ) -> Result<Option<PolicyVersion>, Unavailable> {
+        Ok(policy_versions::find(&self.db, policy, number).await?)
     }
 
     async fn of_group(&self, group: GroupId) -> Result<Option<AssignedPolicy>, Unavailable> {
@@ -249,6 +276,19 @@ impl DraftRow {
             description: draft.description,
             document: draft.document.into_string(),
             updated_at: DbInstant(at),
+        }
+    }
+
+    /// Returns the version of the policy with these contents.
+    fn version(&self, policy: ClientPolicyId, by: UserId) -> VersionRow {
+        VersionRow {
+            policy_id: DbUid(policy.0),
+            number: 0,
+            name: self.name.clone(),
+            description: self.description.clone(),
+            document: self.document.clone(),
+            written_at: self.updated_at,
+            written_by: Some(DbUid(by.0)),
         }
     }
 }

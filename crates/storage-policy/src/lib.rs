@@ -13,6 +13,7 @@ mod persona_row;
 mod personas;
 mod plugin_row;
 mod plugins;
+mod policy_versions;
 mod settings_row;
 
 pub use certificates::SqlCertificates;

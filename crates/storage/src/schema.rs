@@ -671,6 +671,21 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{Integer, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    client_policy_versions (policy_id, number) {
+        policy_id -> Uid,
+        number -> Integer,
+        name -> Text,
+        description -> Nullable<Text>,
+        document -> Text,
+        written_at -> Instant,
+        written_by -> Nullable<Uid>,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{Nullable, SmallInt, Text};
     use crate::sql_types::{Instant, Uid};
 
@@ -717,6 +732,7 @@ diesel::table! {
     }
 }
 
+diesel::joinable!(client_policy_versions -> client_policies (policy_id));
 diesel::joinable!(sessions -> accounts (user_id));
 diesel::joinable!(api_keys -> accounts (user_id));
 diesel::joinable!(audit_identities -> audit_entries (entry_id));
@@ -730,6 +746,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     catalogue,
     chats,
     client_policies,
+    client_policy_versions,
     credit_instances,
     credit_reservations,
     credit_windows,

@@ -1,15 +1,20 @@
 //! Store of client policies.
 
 use async_trait::async_trait;
-use pia_kernel::{ClientPolicyId, GroupId, SideEffects, Timestamp, Unavailable};
+use pia_kernel::{ClientPolicyId, GroupId, SideEffects, Timestamp, Unavailable, UserId};
 
-use super::{AssignedPolicy, ClientPolicy, ClientPolicyDraft, ClientPolicyEntry};
+use super::{
+    AssignedPolicy, ClientPolicy, ClientPolicyDraft, ClientPolicyEntry, PolicyVersion,
+    PolicyVersionEntry,
+};
 
 /// New contents of a client policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyUpdate {
     /// Contents that replace the stored ones.
     pub draft: ClientPolicyDraft,
+    /// Administrator who wrote them.
+    pub by: UserId,
     /// Time of the change.
     pub at: Timestamp,
     /// Time of the last change that the administrator saw; none accepts any.
@@ -57,7 +62,7 @@ pub enum PolicyAssigned {
 /// get it with their next pull. However many write at once, no two policies
 /// have names that differ in case alone, no group has a deleted policy, and of
 /// two updates that expect the same version one is stored. Times of changes
-/// only grow.
+/// only grow, and each accepted write leaves a version with the next number.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ClientPolicyStore: Send + Sync {
@@ -74,10 +79,11 @@ pub trait ClientPolicyStore: Send + Sync {
         policy: ClientPolicyId,
     ) -> Result<Option<Vec<(GroupId, String)>>, Unavailable>;
 
-    /// Stores a new policy.
+    /// Stores a new policy of an administrator.
     async fn create(
         &self,
         policy: ClientPolicy,
+        by: UserId,
         effects: SideEffects,
     ) -> Result<PolicyStored, Unavailable>;
 
@@ -96,6 +102,20 @@ pub trait ClientPolicyStore: Send + Sync {
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<PolicyDeleted, Unavailable>;
+
+    /// Loads the versions of a policy, newest first; nothing if there is no
+    /// such policy.
+    async fn versions(
+        &self,
+        policy: ClientPolicyId,
+    ) -> Result<Option<Vec<PolicyVersionEntry>>, Unavailable>;
+
+    /// Loads a version of a policy.
+    async fn version(
+        &self,
+        policy: ClientPolicyId,
+        number: i32,
+    ) -> Result<Option<PolicyVersion>, Unavailable>;
 
     /// Loads the policy of a group; nothing if there is no such group.
     async fn of_group(&self, group: GroupId) -> Result<Option<AssignedPolicy>, Unavailable>;

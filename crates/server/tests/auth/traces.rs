@@ -12,7 +12,7 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::program::{Call, ServerProcess};
 use pia_storage::{Conn, Database, DatabaseKind, DatabaseOptions};
-use pia_storage_lifecycle::{ErasurePolicy, INVENTORY};
+use pia_storage_lifecycle::{ErasurePolicy, inventory};
 use pia_testkit::databases::TestDatabase;
 use uuid::Uuid;
 
@@ -152,8 +152,9 @@ impl Kept {
         let Column { table_name, name, kind } = column;
         let canary = person.canary(table_name, name);
         match (name.as_str(), kind.as_str()) {
-            ("user_id" | "owner_id", _) => self.uuid(person.id()),
+            ("user_id" | "owner_id" | "written_by", _) => self.uuid(person.id()),
             ("id" | "message_id" | "chat_id", _) => self.uuid(person.row(table_name)),
+            ("policy_id", _) => self.uuid(person.row("client_policies")),
             ("session_id", _) => self.uuid(person.row("sessions")),
             ("app_password_id", _) => self.uuid(person.row("app_passwords")),
             ("entry_id", "blob" | "uuid") => self.uuid(person.row("audit_entries")),
@@ -182,7 +183,7 @@ impl Kept {
     /// Every text and blob of a person's rows.
     async fn collect(&self, person: &Person) -> BTreeSet<Vec<u8>> {
         let mut all = BTreeSet::new();
-        for table in INVENTORY.iter().filter(|it| it.erasure == ErasurePolicy::Delete) {
+        for table in inventory().filter(|it| it.erasure == ErasurePolicy::Delete) {
             for column in self.of(table.name) {
                 let blob = ["blob", "bytea"].contains(&column.kind.as_str());
                 let id = column.name == "id" || column.name.ends_with("_id");
@@ -242,7 +243,7 @@ impl Kept {
 }
 
 fn goes(table: &str) -> bool {
-    INVENTORY.iter().any(|it| it.name == table && it.erasure == ErasurePolicy::Delete)
+    inventory().any(|it| it.name == table && it.erasure == ErasurePolicy::Delete)
 }
 
 fn files(folder: &std::path::Path, dump: &mut Vec<u8>) {
@@ -335,10 +336,12 @@ async fn nothing_is_left_of_whoever_leaves(database: TestDatabase) {
     let program = call.start().await;
     let (ada, bob) = (somebody(&program, "ada").await, somebody(&program, "bob").await);
     let kept = Kept::open(&database).await;
-    let theirs = INVENTORY.iter().filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)));
+    let theirs = inventory().filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)));
     let mut tables: Vec<_> = theirs.map(|it| it.name).filter(|it| *it != "accounts").collect();
     tables.sort_by_key(|it| FIRST.iter().position(|first| first == it).unwrap_or(FIRST.len()));
     for person in [&ada, &bob] {
+        // What rows of persons refer to.
+        kept.plant(person, "client_policies").await;
         for table in &tables {
             kept.plant(person, table).await;
         }

@@ -1,15 +1,16 @@
 //! Contract tests of client policies.
 
 use futures_util::future::join_all;
-use pia_kernel::{ClientPolicyId, GroupId, Timestamp};
+use pia_kernel::{ClientPolicyId, GroupId, Timestamp, UserId};
 use pia_policy::{
     ClientPolicy, ClientPolicyDraft, ClientPolicyStore, PolicyAssigned, PolicyDeleted,
     PolicyStored, PolicyUpdate,
 };
 use pia_storage::Database;
 use pia_storage_policy::SqlClientPolicies;
+use uuid::Uuid;
 
-use crate::people::{DEFAULT, catalogue_version, group, noted, noting};
+use crate::people::{DEFAULT, account, catalogue_version, group, noted, noting};
 
 pia_testkit::contract! {
     a_policy_is_stored_listed_and_replaced,
@@ -19,8 +20,10 @@ pia_testkit::contract! {
     of_many_that_take_one_name_at_once_one_does,
     of_many_updates_that_expect_one_version_one_is_stored,
     of_a_deletion_and_an_assignment_at_once_one_wins,
+    each_write_leaves_a_version,
 }
 
+const ADMIN: UserId = UserId(Uuid::from_u128(1));
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 const DOCUMENT: &str = "{\"enforce\" : {\"theme\":\"\\u0064ark\"}}";
 
@@ -29,18 +32,24 @@ fn draft(name: &str) -> ClientPolicyDraft {
 }
 
 fn update(draft: ClientPolicyDraft, at: Timestamp) -> PolicyUpdate {
-    PolicyUpdate { draft, at, expected: None }
+    PolicyUpdate { draft, by: ADMIN, at, expected: None }
+}
+
+/// A store of policies, with the administrator who writes them.
+async fn store(db: &Database) -> SqlClientPolicies {
+    account(db, ADMIN).await;
+    SqlClientPolicies::new(db.clone())
 }
 
 async fn created(policies: &SqlClientPolicies, name: &str) -> ClientPolicyId {
     let id = ClientPolicyId::generate();
     let policy = ClientPolicy { id, draft: draft(name), updated_at: NOW };
-    assert_eq!(policies.create(policy, noting("create")).await.unwrap(), PolicyStored::Done);
+    assert_eq!(policies.create(policy, ADMIN, noting("create")).await.unwrap(), PolicyStored::Done);
     id
 }
 
 async fn a_policy_is_stored_listed_and_replaced(db: Database) {
-    let policies = SqlClientPolicies::new(db.clone());
+    let policies = store(&db).await;
     let (b, a) = (created(&policies, "b").await, created(&policies, "A").await);
 
     let found = policies.find(b).await.unwrap().unwrap();
@@ -63,12 +72,12 @@ async fn a_policy_is_stored_listed_and_replaced(db: Database) {
 }
 
 async fn names_are_unique_among_those_that_are_not_deleted(db: Database) {
-    let policies = SqlClientPolicies::new(db.clone());
+    let policies = store(&db).await;
     let (first, second) = (created(&policies, "Sales").await, created(&policies, "Other").await);
     let again =
         ClientPolicy { id: ClientPolicyId::generate(), draft: draft("SALES"), updated_at: NOW };
 
-    let taken = policies.create(again.clone(), noting("taken")).await.unwrap();
+    let taken = policies.create(again.clone(), ADMIN, noting("taken")).await.unwrap();
     let renamed =
         policies.replace(second, update(draft("sales"), NOW), noting("taken")).await.unwrap();
     assert_eq!((taken, renamed), (PolicyStored::NameTaken, PolicyStored::NameTaken));
@@ -77,7 +86,7 @@ async fn names_are_unique_among_those_that_are_not_deleted(db: Database) {
 
     let deleted = policies.delete(first, NOW, noting("delete")).await.unwrap();
     assert_eq!(deleted, PolicyDeleted::Done);
-    assert_eq!(policies.create(again, noting("create")).await.unwrap(), PolicyStored::Done);
+    assert_eq!(policies.create(again, ADMIN, noting("create")).await.unwrap(), PolicyStored::Done);
     assert!(policies.find(first).await.unwrap().is_none());
     let twice = policies.delete(first, NOW, noting("delete")).await.unwrap();
     assert_eq!((twice, noted(&db, "delete").await), (PolicyDeleted::Unknown, 1));
@@ -85,7 +94,7 @@ async fn names_are_unique_among_those_that_are_not_deleted(db: Database) {
 }
 
 async fn a_policy_is_assigned_and_not_deleted_while_it_is(db: Database) {
-    let (policies, sales) = (SqlClientPolicies::new(db.clone()), group(&db, "Sales").await);
+    let (policies, sales) = (store(&db).await, group(&db, "Sales").await);
     let id = created(&policies, "One").await;
     assert_eq!(policies.of_group(sales).await.unwrap(), Some(None));
 
@@ -116,7 +125,7 @@ async fn a_policy_is_assigned_and_not_deleted_while_it_is(db: Database) {
 }
 
 async fn every_accepted_write_gives_the_catalogue_another_version(db: Database) {
-    let policies = SqlClientPolicies::new(db.clone());
+    let policies = store(&db).await;
     let mut versions = vec![catalogue_version(&db).await];
     let id = created(&policies, "One").await;
     versions.push(catalogue_version(&db).await);
@@ -133,18 +142,18 @@ async fn every_accepted_write_gives_the_catalogue_another_version(db: Database) 
 }
 
 async fn of_many_that_take_one_name_at_once_one_does(db: Database) {
-    let policies = SqlClientPolicies::new(db.clone());
+    let policies = store(&db).await;
     let policy =
         || ClientPolicy { id: ClientPolicyId::generate(), draft: draft("One"), updated_at: NOW };
 
-    let all = join_all((0..16).map(|_| policies.create(policy(), noting("create")))).await;
+    let all = join_all((0..16).map(|_| policies.create(policy(), ADMIN, noting("create")))).await;
 
     let stored = all.into_iter().filter(|it| *it.as_ref().unwrap() == PolicyStored::Done);
     assert_eq!((stored.count(), noted(&db, "create").await), (1, 1));
 }
 
 async fn of_many_updates_that_expect_one_version_one_is_stored(db: Database) {
-    let policies = SqlClientPolicies::new(db.clone());
+    let policies = store(&db).await;
     let id = created(&policies, "One").await;
     let expecting = || PolicyUpdate { expected: Some(NOW), ..update(draft("Two"), NOW) };
 
@@ -158,7 +167,7 @@ async fn of_many_updates_that_expect_one_version_one_is_stored(db: Database) {
 }
 
 async fn of_a_deletion_and_an_assignment_at_once_one_wins(db: Database) {
-    let policies = SqlClientPolicies::new(db.clone());
+    let policies = store(&db).await;
     for round in 0..12 {
         let id = created(&policies, &format!("policy {round}")).await;
 
@@ -175,4 +184,28 @@ async fn of_a_deletion_and_an_assignment_at_once_one_wins(db: Database) {
             both => panic!("{both:?}"),
         }
     }
+}
+
+async fn each_write_leaves_a_version(db: Database) {
+    let policies = store(&db).await;
+    let id = created(&policies, "One").await;
+    let updates = (0..16).map(|n| update(draft(&format!("n{n}")), NOW));
+
+    let all = join_all(updates.map(|it| policies.replace(id, it, noting("r")))).await;
+
+    assert!(all.into_iter().all(|it| it.unwrap() == PolicyStored::Done));
+    let listed = policies.versions(id).await.unwrap().unwrap();
+    let numbers: Vec<i32> = listed.iter().map(|it| it.number).collect();
+    assert_eq!(numbers, (1..=17).rev().collect::<Vec<_>>());
+    assert!(listed.windows(2).all(|it| it[0].written_at > it[1].written_at));
+    let (newest, policy) = (&listed[0], policies.find(id).await.unwrap().unwrap());
+    assert_eq!((&newest.name, newest.written_at), (&policy.draft.name, policy.updated_at));
+    assert_eq!((newest.document_bytes, newest.written_by), (DOCUMENT.len(), Some(ADMIN)));
+    let first = policies.version(id, 1).await.unwrap().unwrap();
+    assert_eq!((first.draft, first.written_at), (draft("One"), NOW));
+    assert!(policies.version(id, 18).await.unwrap().is_none());
+
+    policies.delete(id, NOW, noting("delete")).await.unwrap();
+    assert!(policies.versions(id).await.unwrap().is_none());
+    assert!(policies.version(id, 1).await.unwrap().is_none());
 }

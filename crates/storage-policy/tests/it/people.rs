@@ -35,7 +35,11 @@ pub(crate) async fn group(db: &Database, name: &str) -> GroupId {
 
 /// An account in the default group.
 pub(crate) async fn person(db: &Database) -> UserId {
-    let user = UserId::generate();
+    account(db, UserId::generate()).await
+}
+
+/// An account with this id, in the default group.
+pub(crate) async fn account(db: &Database, user: UserId) -> UserId {
     let email = format!("{user}@example.org");
     let row = (
         accounts::id.eq(DbUid(user.0)),

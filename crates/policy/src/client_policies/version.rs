@@ -1,0 +1,124 @@
+//! Versions of a client policy.
+
+use pia_kernel::{Timestamp, UserId};
+use serde_json::{Map, Value};
+
+use super::{ClientPolicyDraft, PolicyDocument};
+
+/// Version of a client policy: its contents after one write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyVersion {
+    /// Number, from 1 on.
+    pub number: i32,
+    /// Contents.
+    pub draft: ClientPolicyDraft,
+    /// Time of the write.
+    pub written_at: Timestamp,
+    /// Administrator who wrote it; none if their account was deleted, or if
+    /// it was written before versions were stored.
+    pub written_by: Option<UserId>,
+}
+
+/// Version of a client policy in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyVersionEntry {
+    /// Number, from 1 on.
+    pub number: i32,
+    /// Name of the policy.
+    pub name: String,
+    /// Size of the document in UTF-8 bytes.
+    pub document_bytes: usize,
+    /// Time of the write.
+    pub written_at: Timestamp,
+    /// Administrator who wrote it, if known.
+    pub written_by: Option<UserId>,
+}
+
+/// Setting whose value differs between two documents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SettingDifference {
+    /// Section: `defaults` or `enforce`.
+    pub section: String,
+    /// Name of the setting.
+    pub setting: String,
+    /// Value in the earlier document; none if it does not set it.
+    pub before: Option<Value>,
+    /// Value in the later document; none if it does not set it.
+    pub after: Option<Value>,
+}
+
+/// Two versions of a policy and their differences.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PolicyComparison {
+    /// Version that is compared.
+    pub from: PolicyVersion,
+    /// Version that it is compared with.
+    pub to: PolicyVersion,
+    /// Differences of their documents, by section and setting.
+    pub settings: Vec<SettingDifference>,
+}
+
+impl PolicyComparison {
+    /// Compares two versions.
+    pub(super) fn new(from: PolicyVersion, to: PolicyVersion) -> Self {
+        let settings = differences(&from.draft.document, &to.draft.document);
+        Self { from, to, settings }
+    }
+}
+
+fn differences(before: &PolicyDocument, after: &PolicyDocument) -> Vec<SettingDifference> {
+    let (before, after) = (settings(before), settings(after));
+    let mut keys: Vec<&(String, String)> = before.iter().chain(&after).map(|it| &it.0).collect();
+    keys.sort();
+    keys.dedup();
+    let difference = |key: &(String, String)| {
+        let value = |of: &[Setting]| of.iter().find(|it| it.0 == *key).map(|it| it.1.clone());
+        let (before, after) = (value(&before), value(&after));
+        let (section, setting) = key.clone();
+        (before != after).then_some(SettingDifference { section, setting, before, after })
+    };
+    keys.into_iter().filter_map(difference).collect()
+}
+
+/// Section and name of a setting, and its value.
+type Setting = ((String, String), Value);
+
+fn settings(document: &PolicyDocument) -> Vec<Setting> {
+    let sections: Map<String, Value> = serde_json::from_str(document.as_str()).unwrap_or_default();
+    let mut settings = Vec::new();
+    for (section, value) in sections {
+        let Value::Object(members) = value else { continue };
+        settings.extend(members.into_iter().map(|(name, it)| ((section.clone(), name), it)));
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn settings_are_compared_by_their_values() {
+        let document = |text| PolicyDocument::parse(text).unwrap();
+        let before = document(r#"{"defaults":{"a":1,"b":[1, 2],"c":"x"},"enforce":{"a":1}}"#);
+        let after = document(r#"{"enforce":{"d":null}, "defaults":{"c":"y","a":1,"b":[1,2]}}"#);
+
+        let found = differences(&before, &after);
+
+        let difference = |section: &str, setting: &str, before, after| SettingDifference {
+            section: section.to_owned(),
+            setting: setting.to_owned(),
+            before,
+            after,
+        };
+        let expected = [
+            difference("defaults", "c", Some(json!("x")), Some(json!("y"))),
+            difference("enforce", "a", Some(json!(1)), None),
+            difference("enforce", "d", None, Some(Value::Null)),
+        ];
+        assert_eq!(found, expected);
+        assert!(differences(&after, &after).is_empty());
+    }
+}
