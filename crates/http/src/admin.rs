@@ -12,6 +12,7 @@ mod logout;
 pub(crate) mod members;
 pub(crate) mod personas;
 pub(crate) mod plugins;
+pub(crate) mod policy_versions;
 pub(crate) mod row_version;
 mod session;
 

@@ -56,7 +56,7 @@ pub use gzipped::Gzipped;
 pub use metrics::{Metrics, Read, ReadEach};
 pub use openapi::{CreditDocs, openapi};
 pub use paging::Paging;
-pub use path_id::{ClientId, PathId};
+pub use path_id::{ClientId, PathId, PathVersion};
 pub use request_id::RequestId;
 pub use routes::{
     AcceptedCredentials, Access, AccountScope, Docs, Document, Licensing, PaidBy, Parameter,

@@ -40,6 +40,27 @@ impl FromRequest for ClientId {
     }
 }
 
+/// Id in the path and the number of a version of what it names. What is
+/// neither is answered with 404.
+#[derive(Debug, Clone, Copy)]
+pub struct PathVersion {
+    /// Id.
+    pub id: Uuid,
+    /// Number of the version.
+    pub number: i32,
+}
+
+impl FromRequest for PathVersion {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let number = request.match_info().iter().nth(1).and_then(|(_, text)| text.parse().ok());
+        let version = id(request).zip(number).map(|(id, number)| Self { id, number });
+        ready(version.ok_or_else(ApiError::not_found))
+    }
+}
+
 fn id(request: &HttpRequest) -> Option<Uuid> {
     request.match_info().iter().next().and_then(|(_, text)| parse(text))
 }

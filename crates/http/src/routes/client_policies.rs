@@ -9,17 +9,20 @@ use pia_web::{
 };
 
 use super::KIB;
-use crate::admin::client_policies as policies;
+use crate::admin::{client_policies as policies, policy_versions as versions};
 use crate::auth;
 
 const ADMINS: &[Role] = &[Role::Admin];
 /// Room for a document of 64 KiB in which every character is escaped.
 const POLICY_BODY: usize = 512 * KIB;
 const UNKNOWN: (u16, &str) = (404, "There is no such client policy: `not_found`.");
+const UNKNOWN_VERSION: (u16, &str) = (404, "There is no such policy or version: `not_found`.");
 const UNKNOWN_GROUP: (u16, &str) = (404, "There is no such group: `not_found`.");
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![list(), show(), groups(), create(), replace(), delete(), of_group(), assign()]
+    let mut routes = vec![list(), show(), groups(), create(), replace(), delete()];
+    routes.extend([versions(), version(), compare(), restore(), of_group(), assign()]);
+    routes
 }
 
 /// A row of administrators that only reads.
@@ -128,6 +131,47 @@ fn delete() -> Route {
     write(Method::DELETE, "/api/admin/client-policies/{id}", docs, KIB, |route| {
         route.to(policies::delete)
     })
+}
+
+fn versions() -> Route {
+    let answer = ResponseDoc::List(wire::<versions::PolicyVersionSummary>);
+    let docs = docs("Lists the versions of a policy, newest first.", None, answer, &[UNKNOWN]);
+    read("/api/admin/client-policies/{id}/versions", docs, |route| route.to(versions::list))
+}
+
+fn version() -> Route {
+    let answer = ResponseDoc::Json(wire::<versions::PolicyVersionResponse>);
+    let docs = docs("Returns a version of a client policy.", None, answer, &[UNKNOWN_VERSION]);
+    read("/api/admin/client-policies/{id}/versions/{number}", docs, |route| {
+        route.to(versions::show)
+    })
+}
+
+fn compare() -> Route {
+    let docs = docs(
+        "Compares a version of a client policy with another one.",
+        Some(wire::<versions::ComparisonQuery>),
+        ResponseDoc::Json(wire::<versions::ComparisonResponse>),
+        &[UNKNOWN_VERSION],
+    );
+    read("/api/admin/client-policies/{id}/versions/{number}/comparison", docs, |route| {
+        route.to(versions::compare)
+    })
+}
+
+fn restore() -> Route {
+    let docs = docs(
+        "Replaces a client policy by one of its versions.",
+        None,
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[
+            UNKNOWN_VERSION,
+            (409, "Another client policy has its name by now: `name_taken`."),
+            (412, "The policy is not the version that `If-Match` names: `precondition_failed`."),
+        ],
+    );
+    let path = "/api/admin/client-policies/{id}/versions/{number}/restore";
+    write(Method::POST, path, docs, KIB, |route| route.to(versions::restore))
 }
 
 fn of_group() -> Route {

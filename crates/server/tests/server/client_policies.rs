@@ -21,6 +21,7 @@ on_both_databases!(
     refusals_name_their_reason,
     of_many_writes_of_a_policy_each_is_stored_whole,
     every_write_is_audited,
+    versions_are_read_compared_and_restored,
 );
 
 /// An administrator's browser, on a server that requires no second factor.
@@ -166,6 +167,55 @@ async fn every_write_is_audited(database: TestDatabase) {
     ] {
         let entries = format!("audit_entries WHERE action = '{action}' AND object = '{object}'");
         assert_eq!(app.count(&entries).await, count, "{action}");
+    }
+}
+
+async fn versions_are_read_compared_and_restored(database: TestDatabase) {
+    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let path = format!("{POLICIES}/{}", created(&console, "Office").await);
+    let versions = format!("{path}/versions");
+    let document = r#"{"enforce":{"theme":"light","n":1.5},"defaults":{"autoUpdate":true}}"#;
+    console.write("PUT", &path, json!({ "name": "Home", "document": document })).await;
+
+    let listed = console.get(&versions).await.body;
+    assert_eq!((&listed[0]["number"], &listed[1]["number"]), (&json!(2), &json!(1)));
+    assert!(listed[0]["writtenBy"].is_string() && listed[0]["writtenAt"].is_string());
+    assert_eq!(listed[1]["documentBytes"], DOCUMENT.len());
+    let first = console.get(&format!("{versions}/1")).await.body;
+    assert_eq!((&first["name"], &first["document"]), (&json!("Office"), &json!(DOCUMENT)));
+    let compared = console.get(&format!("{versions}/1/comparison")).await.body;
+    assert_eq!((&compared["from"], &compared["to"]["name"]), (&first, &json!("Home")));
+    let differences = json!([
+        { "section": "defaults", "setting": "autoUpdate", "after": true },
+        { "section": "enforce", "setting": "theme", "before": "dark", "after": "light" },
+    ]);
+    assert_eq!(compared["settings"], differences);
+    let same = console.get(&format!("{versions}/1/comparison?with=1")).await.body;
+    assert_eq!(same["settings"], json!([]));
+
+    let restore = format!("{versions}/1/restore");
+    let tag = console.get(&path).await.header("etag").expect("a tag").to_owned();
+    assert_eq!(console.write("POST", &restore, Value::Null).await.status, 200);
+    let headers = [("x-csrf-token", console.csrf_token.as_str()), ("if-match", tag.as_str())];
+    let stale = console.send("POST", &restore, &headers, &Value::Null).await;
+    assert_eq!(stale.refusal(), (412, "precondition_failed"));
+    let restored = console.get(&path).await.body;
+    assert_eq!((&restored["name"], &restored["document"]), (&first["name"], &first["document"]));
+    assert_eq!(console.get(&versions).await.body[0]["number"], 3);
+
+    created(&console, "Home").await;
+    let taken = console.write("POST", &format!("{versions}/2/restore"), Value::Null).await;
+    assert_eq!(taken.refusal(), (409, "name_taken"));
+    for number in ["9", "0", "-1", "x", "99999999999"] {
+        let (show, compare) = (format!("{versions}/{number}"), format!("{versions}/1/comparison"));
+        assert_eq!(console.get(&show).await.refusal(), (404, "not_found"), "{number}");
+        assert_eq!(console.get(&format!("{show}/comparison")).await.status, 404);
+        assert_eq!(
+            console.write("POST", &format!("{show}/restore"), Value::Null).await.status,
+            404
+        );
+        let compared = console.get(&format!("{compare}?with={number}")).await;
+        assert!(matches!(compared.status, 400 | 404), "{number}: {}", compared.text());
     }
 }
 
