@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod certificates;
 pub(crate) mod client_policies;
 mod description;
+pub(crate) mod effective;
 pub(crate) mod feedback;
 pub(crate) mod groups;
 mod login;

@@ -103,6 +103,11 @@ impl Groups {
         Ok(self.store.members(filter, page).await?)
     }
 
+    /// Returns a user as a member of their group.
+    pub async fn member(&self, user: UserId) -> Result<GroupMember, GroupError> {
+        self.store.member(user).await?.ok_or(GroupError::UnknownAccount)
+    }
+
     /// Makes a group without members, whose settings say nothing yet.
     pub async fn create(&self, by: Option<UserId>, name: &str) -> Result<Group, GroupError> {
         let (name, created_at) = (GroupName::parse(name)?, self.clock.now());

@@ -162,6 +162,10 @@ impl GroupStore for SqlGroups {
         Ok(members::page_of(&self.db, filter, page).await?)
     }
 
+    async fn member(&self, user: UserId) -> Result<Option<GroupMember>, Unavailable> {
+        Ok(members::find(&self.db, user).await?)
+    }
+
     async fn add(&self, group: Group, effects: SideEffects) -> Result<GroupAdded, Unavailable> {
         let row = GroupRow::from(group);
         Ok(in_tx!(self.db, async |conn| -> Result<GroupAdded, DbError> {

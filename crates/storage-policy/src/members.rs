@@ -56,6 +56,15 @@ pub(crate) async fn page_of(
     Ok(page.part_of(members, |it: &GroupMember| Cursor { at: it.created_at, id: it.user.0 }))
 }
 
+/// Loads a user as a member of their group.
+pub(crate) async fn find(db: &Database, user: UserId) -> Result<Option<GroupMember>, DbError> {
+    let account = accounts::table.find(DbUid(user.0));
+    let row: Option<MemberRow> = on_conn!(db.reader(), |conn| {
+        account.select(MemberRow::as_select()).first(conn).await.optional()?
+    })?;
+    Ok(row.map(Into::into))
+}
+
 /// Returns the pattern of texts that contain this one.
 fn pattern(search: &str) -> String {
     let mut pattern = String::from("%");

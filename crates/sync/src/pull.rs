@@ -249,6 +249,12 @@ impl PullService {
         Ok(Pulled { page, watermark, has_more, catalogue_version, catalogue, pending })
     }
 
+    /// Returns the catalogue that a user's next pull contains.
+    pub async fn published(&self, user: UserId) -> Result<CatalogueSnapshot, PullError> {
+        let head = self.reader.head(user).await?.ok_or(PullError::Gone)?;
+        Ok(self.catalogue_snapshot(user, &head).await?)
+    }
+
     async fn catalogue_snapshot(
         &self,
         user: UserId,

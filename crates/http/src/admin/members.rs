@@ -27,7 +27,7 @@ pub(crate) struct MemberPage {
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct MemberItem {
+pub(crate) struct MemberItem {
     id: String,
     email: String,
     #[serde(skip_serializing_if = "Option::is_none")]

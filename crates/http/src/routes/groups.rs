@@ -5,7 +5,7 @@ use pia_web::{ResponseDoc, Route, wire};
 
 use super::KIB;
 use super::client_policies::{docs, read, write};
-use crate::admin::{groups, members};
+use crate::admin::{effective, groups, members};
 use crate::auth;
 
 const GROUPS: &str = "/api/admin/groups";
@@ -25,6 +25,7 @@ pub(super) fn routes() -> Vec<Route> {
         change(),
         members(),
         users(),
+        effective(),
         move_user(),
     ]
 }
@@ -120,4 +121,14 @@ fn move_user() -> Route {
     write(Method::PUT, "/api/admin/users/{id}/group", docs, 4 * KIB, |route| {
         route.to(groups::move_user)
     })
+}
+
+fn effective() -> Route {
+    let docs = docs(
+        "Returns the policy, personas, plugins, models and limits of a user.",
+        None,
+        ResponseDoc::Json(wire::<effective::EffectiveResponse>),
+        &[(404, "There is no such user: `not_found`.")],
+    );
+    read("/api/admin/users/{id}/effective", docs, |route| route.to(effective::effective))
 }

@@ -87,6 +87,9 @@ pub trait GroupStore: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<GroupMember>, Unavailable>;
 
+    /// Loads a user as a member of their group.
+    async fn member(&self, user: UserId) -> Result<Option<GroupMember>, Unavailable>;
+
     /// Stores a group that says nothing of its members yet.
     async fn add(&self, group: Group, effects: SideEffects) -> Result<GroupAdded, Unavailable>;
 

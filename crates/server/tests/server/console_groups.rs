@@ -13,6 +13,7 @@ const DEFAULT_GROUP: &str = "00000000-0000-7000-8000-000000000001";
 
 on_both_databases!(
     members_are_searched_and_listed_by_page,
+    what_a_user_gets_is_shown_with_its_source,
     a_group_is_created_renamed_and_deleted,
     settings_change_one_by_one,
     a_moved_user_is_in_the_group_with_the_next_request,
@@ -149,4 +150,60 @@ async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
     let unknown = console.get(&format!("{GROUPS}/{eve}/members")).await;
     assert_eq!(unknown.refusal(), (404, "not_found"));
     assert_eq!(console.get("/api/admin/users?limit=0").await.status, 400);
+}
+
+async fn what_a_user_gets_is_shown_with_its_source(database: TestDatabase) {
+    let (_app, client, console) = administrator(Setting::on(database)).await;
+    let user = console.get("/api/admin/users").await.body["items"][0].clone();
+    let path = format!("/api/admin/users/{}/effective", user["id"].as_str().expect("an id"));
+    let before = console.get(&path).await.body;
+    assert_eq!((&before["user"], &before["group"]["id"]), (&user, &json!(DEFAULT_GROUP)));
+    assert_eq!(before["clientPolicy"], json!({ "document": "{}" }));
+
+    let sales = created(&console, "Sales").await;
+    let settings = json!({
+        "quotas": { "KnowledgeBases": 2 }, "credits": { "daily": 7 },
+        "modes": { "Research": "large" }, "models": ["large"],
+    });
+    console.write("PATCH", &format!("{GROUPS}/{sales}/settings"), settings).await;
+    let policy = json!({ "name": "Office", "document": "{\"enforce\":{\"a\":1}}" });
+    let policy =
+        console.write("POST", "/api/admin/client-policies", policy).await.body["id"].clone();
+    let assigned = format!("{GROUPS}/{sales}/client-policy");
+    console.write("PUT", &assigned, json!({ "policyId": policy })).await;
+    let persona = json!({ "name": "Editor", "systemPrompt": "Edit." });
+    let persona = console.write("POST", "/api/admin/managed-personas", persona).await;
+    let persona = persona.body["id"].as_str().expect("an id").to_owned();
+    let groups = format!("/api/admin/managed-personas/{persona}/groups");
+    let given = console.write("PUT", &groups, json!({ "groupIds": [sales] })).await;
+    assert_eq!(given.status, 200, "{}", given.text());
+    let moved = format!("/api/admin/users/{}/group", user["id"].as_str().expect("an id"));
+    console.write("PUT", &moved, json!({ "groupId": sales })).await;
+
+    let shown = console.get(&path).await.body;
+
+    assert_eq!(shown["group"], json!({ "id": sales, "name": "Sales" }));
+    assert_eq!(shown["clientPolicy"], console.get(&assigned).await.body);
+    assert_eq!(shown["personas"], json!([{ "id": persona, "name": "Editor" }]));
+    let pulled = client.get("/api/sync/pull?since=2020-01-01T00:00:00Z").await.body;
+    assert_eq!(pulled["clientPolicy"]["document"], shown["clientPolicy"]["document"]);
+    let number = |of: &Value| of.as_array().expect("a list").len();
+    assert_eq!(number(&shown["plugins"]), number(&pulled["plugins"]["upserted"]));
+    assert_eq!(shown["plugins"][0]["source"], "builtIn");
+    let models = json!({
+        "modes": { "Research": "large" }, "personaTypes": {}, "allowed": ["large"]
+    });
+    assert_eq!(shown["models"], models);
+    let limits = shown["limits"].as_array().expect("limits");
+    for expected in [
+        json!({ "name": "KnowledgeBases", "value": 2, "source": "group" }),
+        json!({ "name": "ManagedPersonas", "value": 50, "source": "default" }),
+        json!({ "name": "UserStorageBytes", "source": "settings" }),
+        json!({ "name": "Credits:daily", "value": 7, "source": "group" }),
+        json!({ "name": "Credits:weekly", "source": "none" }),
+    ] {
+        assert!(limits.contains(&expected), "{expected} in {limits:?}");
+    }
+    let unknown = format!("/api/admin/users/{}/effective", Uuid::now_v7());
+    assert_eq!(console.get(&unknown).await.refusal(), (404, "not_found"));
 }

@@ -1,0 +1,148 @@
+//! `/api/admin/users/{id}/effective`: what a user gets, and from where.
+
+use std::collections::BTreeMap;
+
+use actix_web::web::{Data, Json};
+use pia_kernel::{BudgetPeriod, UserId};
+use pia_policy::{AssignedPolicy, GroupEntry, GroupMember, GroupSettings, Quota};
+use pia_sync::{CatalogueSnapshot, ManagedPersona, PullError};
+use pia_web::{ApiError, PathId};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::client_policies::GroupClientPolicy;
+use super::members::MemberItem;
+use crate::{Api, HttpError};
+
+/// Contents of a user's next pull, and the limits that apply to them.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EffectiveResponse {
+    user: MemberItem,
+    group: EffectiveGroup,
+    /// The group's policy.
+    client_policy: GroupClientPolicy,
+    /// The group's active personas.
+    personas: Vec<EffectivePersona>,
+    plugins: Vec<EffectivePlugin>,
+    models: EffectiveModels,
+    limits: Vec<EffectiveLimit>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct EffectiveGroup {
+    id: String,
+    name: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct EffectivePersona {
+    id: String,
+    name: String,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct EffectivePlugin {
+    id: String,
+    name: String,
+    is_active: bool,
+    /// Choice of the user; absent if they have made none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_enabled: Option<bool>,
+    /// `group`, or `builtIn` for a plugin that everybody gets.
+    source: &'static str,
+}
+
+/// Catalogue entries that the group's settings name. Where they name none, the
+/// server's catalogue decides.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct EffectiveModels {
+    /// Entries by mode.
+    modes: BTreeMap<String, String>,
+    /// Entries by type of persona.
+    persona_types: BTreeMap<String, String>,
+    /// Entries that a request may name.
+    allowed: Vec<String>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+struct EffectiveLimit {
+    /// Quota, or budget in whole credits: `Credits:daily`.
+    name: String,
+    /// Absent if there is no limit, or if the server's settings decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<i64>,
+    /// `group`, `default`, `settings` or `none`.
+    source: &'static str,
+}
+
+pub(crate) async fn effective(
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<EffectiveResponse>, HttpError> {
+    let (user, of) = (UserId(id), api.clone());
+    let effective = async move {
+        let member = of.groups.member(user).await?;
+        let group = of.groups.find(member.group).await?;
+        let settings = of.groups.settings(member.group).await?;
+        let policy = of.client_policies.of_group(member.group).await?;
+        let published = match of.sync.pulling.published(user).await {
+            Err(PullError::Gone) => return Err(ApiError::not_found().into()),
+            published => published?,
+        };
+        Ok::<_, HttpError>(EffectiveResponse::new(member, group, policy, (published, settings)))
+    };
+    Ok(Json(api.run(effective).await?))
+}
+
+impl EffectiveResponse {
+    fn new(
+        member: GroupMember,
+        GroupEntry { group, .. }: GroupEntry,
+        policy: AssignedPolicy,
+        (published, settings): (CatalogueSnapshot, GroupSettings),
+    ) -> Self {
+        let limits = limits(&settings);
+        let GroupSettings { modes, persona_types, models, .. } = settings;
+        let CatalogueSnapshot { catalogue, plugin_preferences: chosen } = published;
+        let persona =
+            |it: ManagedPersona| EffectivePersona { id: it.id.to_string(), name: it.name };
+        let plugins = catalogue.plugins.into_iter().map(|it| EffectivePlugin {
+            id: it.id.to_string(),
+            name: it.name,
+            is_active: it.is_active,
+            user_enabled: chosen.get(&it.id).copied(),
+            source: if it.is_preloaded { "builtIn" } else { "group" },
+        });
+        Self {
+            user: member.into(),
+            group: EffectiveGroup {
+                id: group.id.to_string(),
+                name: group.name.as_str().to_owned(),
+            },
+            client_policy: policy.into(),
+            personas: catalogue.personas.into_iter().map(persona).collect(),
+            plugins: plugins.collect(),
+            models: EffectiveModels { modes, persona_types, allowed: models },
+            limits,
+        }
+    }
+}
+
+/// Returns the limits of a group's members, with where each is from.
+fn limits(settings: &GroupSettings) -> Vec<EffectiveLimit> {
+    let quotas = Quota::ALL.into_iter().map(|quota| {
+        let own = settings.quotas.contains_key(&quota);
+        let value = settings.quota(quota);
+        let source = if own { "group" } else { value.map_or("settings", |_| "default") };
+        EffectiveLimit { name: quota.name().to_owned(), value, source }
+    });
+    let budgets = BudgetPeriod::ALL.into_iter().map(|period| {
+        let value = Some(settings.credits.of(period)).filter(|it| *it > 0);
+        let source = value.map_or("none", |_| "group");
+        EffectiveLimit { name: format!("Credits:{}", period.name()), value, source }
+    });
+    quotas.chain(budgets).collect()
+}
