@@ -79,7 +79,7 @@ pub trait AuditLog: Send + Sync {
         page: PageRequest,
     ) -> Result<Vec<AuditRecord>, Unavailable>;
 
-    /// Forgets entries from before `time`, with what identifies whom they are
-    /// about. Answers how many they were.
+    /// Deletes entries that were chained before `time`, with what identifies
+    /// whom they are about. Returns how many they were.
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
 }

@@ -8,6 +8,7 @@ mod person_seal;
 mod ports;
 mod sealer;
 mod server_seal;
+mod server_signer;
 
 pub use envelope::{SealContext, UnsealError};
 pub use guard::{AcceptNew, KeyGuard, MasterKeyError};
@@ -16,3 +17,4 @@ pub use person_seal::PersonSeal;
 pub use ports::{InstalledKey, KeyRegister, Salt, SaltStore};
 pub use sealer::Sealer;
 pub use server_seal::ServerSeal;
+pub use server_signer::{ServerSignature, ServerSigner};

@@ -9,6 +9,7 @@ use ring::hkdf::{HKDF_SHA256, Salt as HkdfSalt};
 
 use crate::envelope::{self, SealContext, UnsealError};
 use crate::master_keys::{KeyId, MasterKeys};
+use crate::server_signer::ServerSigner;
 
 const KEY_SALT: &[u8] = b"pia-server-v1";
 const KEY_INFO: &[u8] = b"pia-server-key-v1";
@@ -54,6 +55,12 @@ impl ServerSeal {
             self.keys.key_by_id(&sealed.id).ok_or(UnsealError::OtherKey(sealed.id.clone()))?;
         let key = server_key(key).ok_or(UnsealError::Forged)?;
         sealed.open(&key, &aad_parts(place))
+    }
+
+    /// Returns the signer for a purpose.
+    pub fn signer(&self, purpose: &str) -> Result<ServerSigner, Unavailable> {
+        let signer = ServerSigner::derive(&self.keys, purpose);
+        signer.ok_or_else(|| Unavailable::new("sealing", "the signing key could not be derived"))
     }
 }
 

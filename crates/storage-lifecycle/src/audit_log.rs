@@ -13,9 +13,7 @@ use pia_kernel::{
 use pia_storage::schema::{audit_entries, audit_identities};
 use pia_storage::{AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, on_conn};
 
-/// Number of entries one statement forgets, so that none holds its locks for
-/// long.
-const SWEPT_AT_ONCE: i64 = 500;
+use crate::audit_chain::SqlAuditChain;
 
 /// The audit log in SQL.
 #[derive(Debug, Clone)]
@@ -135,16 +133,6 @@ impl SqlAuditLog {
             (None, _) => AuditSide::Nobody,
         })
     }
-
-    async fn forget(&self, time: Timestamp) -> Result<usize, DbError> {
-        let old = audit_entries::table.filter(audit_entries::at.lt(DbInstant(time)));
-        let some = old.select(audit_entries::id).limit(SWEPT_AT_ONCE);
-        on_conn!(self.db.writer(), |conn| {
-            let chosen: Vec<DbUid> = some.load(conn).await?;
-            let gone = audit_entries::table.filter(audit_entries::id.eq_any(chosen));
-            diesel::delete(gone).execute(conn).await?
-        })
-    }
 }
 
 #[async_trait]
@@ -176,14 +164,7 @@ impl AuditLog for SqlAuditLog {
     }
 
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {
-        let mut forgotten = 0;
-        loop {
-            let some = self.forget(time).await?;
-            if some == 0 {
-                return Ok(forgotten);
-            }
-            forgotten += some as u64;
-        }
+        Ok(SqlAuditChain::new(self.db.clone()).cut(time).await?)
     }
 }
 

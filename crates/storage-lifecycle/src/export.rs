@@ -49,7 +49,7 @@ const SECTIONS: [ExportSection; 18] = [
 
 pub(crate) const AUDIT_ENTRIES: ExportSection = ExportSection {
     name: "audit",
-    columns: &["id", "at", "action", "object", "request"],
+    columns: &["id", "at", "action", "object", "request", "changes"],
     read: |data, user, after| Box::pin(data.audit(user, after)),
 };
 

@@ -2,9 +2,9 @@
 //! when they go.
 
 use crate::account::{ACCOUNT, SECOND_FACTOR};
+use crate::audit_tables::AUDIT_TABLES;
 use crate::catalogue_tables::CATALOGUE_TABLES;
 use crate::chats::CHATS;
-use crate::export::{AUDIT_ENTRIES, AUDIT_IDENTITIES};
 use crate::export_section::ExportSection;
 use crate::feedback::AI_FEEDBACK_TABLE;
 use crate::sections::{
@@ -44,7 +44,7 @@ impl InventoryTable {
     }
 }
 
-const SAME: &str = "says nothing that is not told elsewhere";
+pub(crate) const SAME: &str = "says nothing that is not told elsewhere";
 pub(crate) const YOU: &str = "your account's id, which the manifest tells";
 const SECRET: &str = "a secret: whoever holds a copy of the export would hold it too";
 const RECOGNISES: &str = "only recognises a secret that you hold, and is of no other use";
@@ -57,10 +57,10 @@ pub(crate) const OURS: &str = "how the server keeps its books";
 
 /// Returns every table. A test compares them with the tables of both databases.
 pub fn inventory() -> impl Iterator<Item = &'static InventoryTable> {
-    TABLES.iter().chain(CATALOGUE_TABLES)
+    TABLES.iter().chain(AUDIT_TABLES).chain(CATALOGUE_TABLES)
 }
 
-/// Tables that are not the catalogue's.
+/// Tables that are not of the audit log or the catalogue.
 const TABLES: &[InventoryTable] = &[
     InventoryTable {
         name: "accounts",
@@ -176,20 +176,6 @@ const TABLES: &[InventoryTable] = &[
             ("sealed", "is on its way to you, and may hold links that open your account"),
             ("claimed_until", OURS),
         ],
-    },
-    InventoryTable {
-        name: "audit_entries",
-        erasure: ErasurePolicy::Anonymise(
-            "an entry keeps no more than salted commitments to who was on its sides",
-        ),
-        export: Some(AUDIT_ENTRIES),
-        left_out: &[("actor_commitment", OURS), ("subject_commitment", OURS)],
-    },
-    InventoryTable {
-        name: "audit_identities",
-        erasure: ErasurePolicy::Delete,
-        export: Some(AUDIT_IDENTITIES),
-        left_out: &[("entry_id", SAME), ("user_id", YOU)],
     },
     InventoryTable {
         name: "ai_usage",

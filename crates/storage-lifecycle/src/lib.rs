@@ -14,10 +14,13 @@ mod feedback;
 mod forgetting;
 mod synced;
 
+mod audit_chain;
 mod audit_log;
+mod audit_tables;
 mod erase;
 mod pseudonym;
 
+pub use audit_chain::{AuditCheckpoint, ChainFault, ChainReport, SqlAuditChain};
 pub use audit_log::SqlAuditLog;
 pub use erase::SqlEraser;
 pub use export::SqlPersonalData;

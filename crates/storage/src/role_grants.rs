@@ -8,7 +8,7 @@ use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 
 /// The statements that are needed, made by the server so that it quotes every
 /// name itself. What was applied is only read, and audit entries are never
-/// changed: they are added, and go when their time is over.
+/// changed: they are added and chained, and go when their time is over.
 const GRANTS: &str = "
     SELECT format('GRANT USAGE ON SCHEMA %I TO %I', current_schema(), $1) AS statement
     WHERE NOT has_schema_privilege($1, current_schema(), 'USAGE')
@@ -17,7 +17,7 @@ const GRANTS: &str = "
         'GRANT %s ON TABLE %I.%I TO %I',
         CASE tablename
             WHEN '__diesel_schema_migrations' THEN 'SELECT'
-            WHEN 'audit_entries' THEN 'SELECT, INSERT, DELETE'
+            WHEN 'audit_entries' THEN 'SELECT, INSERT, DELETE, UPDATE (position, link)'
             ELSE 'SELECT, INSERT, UPDATE, DELETE'
         END,
         schemaname, tablename, $1)

@@ -92,7 +92,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{Binary, Nullable, Text};
+    use diesel::sql_types::{BigInt, Binary, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
     audit_entries (id) {
@@ -103,6 +103,22 @@ diesel::table! {
         request -> Nullable<Text>,
         actor_commitment -> Nullable<Binary>,
         subject_commitment -> Nullable<Binary>,
+        changes -> Nullable<Text>,
+        position -> Nullable<BigInt>,
+        link -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary};
+    use crate::sql_types::Instant;
+
+    audit_checkpoints (position) {
+        position -> BigInt,
+        link -> Binary,
+        at -> Instant,
+        public_key -> Binary,
+        signature -> Binary,
     }
 }
 

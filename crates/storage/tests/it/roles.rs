@@ -26,6 +26,7 @@ async fn the_requests_role_may_use_the_tables_that_another_role_made() {
     assert!(may("UPDATE locks SET turn = turn + 1").await);
     assert!(may("SELECT count(*) FROM audit_entries").await);
     assert!(may("DELETE FROM audit_entries").await);
+    assert!(may("UPDATE audit_entries SET position = 1, link = '\\x00'").await);
     assert!(!may("UPDATE audit_entries SET action = 'other'").await);
     assert!(!may("DELETE FROM __diesel_schema_migrations").await);
     assert!(!may("CREATE TABLE mine (id INTEGER)").await);

@@ -1,0 +1,204 @@
+//! Chain over the audit log: each entry has a position, and a hash over itself
+//! and the entry before it.
+
+mod checkpoint;
+mod link;
+mod verification;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Timestamp, Unavailable};
+use pia_sealing::ServerSigner;
+use pia_storage::schema::{audit_checkpoints, audit_entries, locks};
+use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx, on_conn};
+
+pub use checkpoint::AuditCheckpoint;
+use checkpoint::CheckpointRow;
+use link::{ChainRow, ORIGIN};
+use verification::Verification;
+pub use verification::{ChainFault, ChainReport};
+
+/// Name of the row that one sequencer at a time locks.
+const LOCK: &str = "audit-chain";
+/// Purpose of the key that signs checkpoints.
+const PURPOSE: &str = "audit-checkpoint";
+/// Number of entries that one transaction chains.
+const BATCH: i64 = 500;
+/// Number of entries that are verified at once.
+const PAGE: i64 = 1000;
+
+/// Chain over the audit log in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlAuditChain {
+    db: Database,
+}
+
+impl SqlAuditChain {
+    /// Creates the chain over the audit log in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    /// Chains the next entries that were written, and signs the chain's end.
+    /// Returns how many they were: none if all are chained.
+    ///
+    /// However many instances do so at once, each entry gets one position.
+    pub async fn extend(&self, at: Timestamp) -> Result<usize, Unavailable> {
+        let unchained = audit_entries::table
+            .filter(audit_entries::position.is_null())
+            .select(audit_entries::id)
+            .limit(1);
+        let waiting: Result<Option<DbUid>, DbError> =
+            on_conn!(self.db.reader(), |conn| unchained.first(conn).await.optional()?);
+        if waiting?.is_none() {
+            return Ok(0);
+        }
+        Ok(self.chain(&self.signer()?, at).await?)
+    }
+
+    async fn chain(&self, signer: &ServerSigner, at: Timestamp) -> Result<usize, DbError> {
+        let waiting = audit_entries::table
+            .filter(audit_entries::position.is_null())
+            .order(audit_entries::id)
+            .limit(BATCH);
+        in_tx!(self.db, async |conn| -> Result<usize, DbError> {
+            let turn = diesel::update(locks::table.find(LOCK));
+            turn.set(locks::turn.eq(locks::turn + 1)).execute(conn).await?;
+            let end = audit_checkpoints::table.order(audit_checkpoints::position.desc());
+            let end = end.select(CheckpointRow::as_select()).first(conn).await.optional()?;
+            let (mut position, mut link) =
+                end.map_or_else(|| (0, ORIGIN.to_vec()), |it| (it.position, it.link));
+            let rows: Vec<ChainRow> = waiting.select(ChainRow::as_select()).load(conn).await?;
+            for row in &rows {
+                position += 1;
+                link = row.link(&link, position);
+                let chained =
+                    (audit_entries::position.eq(position), audit_entries::link.eq(link.clone()));
+                diesel::update(audit_entries::table.find(row.id))
+                    .set(chained)
+                    .execute(conn)
+                    .await?;
+            }
+            if !rows.is_empty() {
+                let end = CheckpointRow::sign(signer, position, link, at);
+                diesel::insert_into(audit_checkpoints::table).values(end).execute(conn).await?;
+            }
+            Ok(rows.len())
+        })
+    }
+
+    /// Returns the signed end of the chain; none if no entry is chained.
+    pub async fn checkpoint(&self) -> Result<Option<AuditCheckpoint>, Unavailable> {
+        let end = audit_checkpoints::table.order(audit_checkpoints::position.desc());
+        let row: Result<Option<CheckpointRow>, DbError> = on_conn!(self.db.reader(), |conn| {
+            end.select(CheckpointRow::as_select()).first(conn).await.optional()?
+        });
+        Ok(row?.map(Into::into))
+    }
+
+    /// Verifies every entry, its position and the checkpoints, with an
+    /// `exported` one from elsewhere. Nothing may have been deleted that is
+    /// younger than `kept_since`.
+    pub async fn verify(
+        &self,
+        exported: Option<&AuditCheckpoint>,
+        kept_since: Timestamp,
+    ) -> Result<ChainReport, Unavailable> {
+        let signer = self.signer()?;
+        let parsed = exported.and_then(AuditCheckpoint::row);
+        let first = self.entries(0, 1).await?.into_iter().next().and_then(|it| it.position);
+        let oldest = self.checkpoints(0, i64::MAX, 1).await?.into_iter().next();
+        let anchor = oldest.filter(|_| first != Some(1));
+        let mut verification = Verification::new(&signer, parsed.as_ref(), anchor.as_ref());
+        if let Some(it) = exported.filter(|_| parsed.is_none()) {
+            verification.report(ChainFault::Forged { position: it.position });
+        }
+        if let Some(it) = anchor.as_ref().filter(|it| it.at.0 >= kept_since) {
+            verification.report(ChainFault::DeletedEarly { position: it.position, at: it.at.0 });
+        }
+        loop {
+            let before = verification.position();
+            let rows = self.entries(before, PAGE).await?;
+            let Some(last) = rows.last().and_then(|it| it.position) else { break };
+            let checkpoints = self.checkpoints(before, last, i64::MAX).await?;
+            verification.check(&rows, &checkpoints);
+        }
+        let left = self.checkpoints(verification.position(), i64::MAX, i64::MAX).await?;
+        let (entries, last, faults) = verification.finish(&left);
+        let deleted_until = anchor.map(|it| (it.position, it.at.0));
+        Ok(ChainReport { entries, waiting: self.waiting().await?, deleted_until, last, faults })
+    }
+
+    /// Deletes entries that were chained before `time`, whole batches of them
+    /// from the beginning on. The last checkpoint of what is deleted stays: the
+    /// chain goes on from it. Returns how many entries were deleted.
+    pub(crate) async fn cut(&self, time: Timestamp) -> Result<u64, DbError> {
+        let old = audit_checkpoints::table
+            .filter(audit_checkpoints::at.lt(DbInstant(time)))
+            .order(audit_checkpoints::at.desc())
+            .select(audit_checkpoints::position);
+        let end: Option<i64> =
+            on_conn!(self.db.reader(), |conn| old.first(conn).await.optional()?)?;
+        let Some(end) = end else { return Ok(0) };
+        let before = audit_checkpoints::table.filter(audit_checkpoints::position.lt(end));
+        on_conn!(self.db.writer(), |conn| diesel::delete(before).execute(conn).await?)?;
+        let mut deleted = 0;
+        loop {
+            let some: Vec<DbUid> = self.entries_until(end).await?;
+            if some.is_empty() {
+                return Ok(deleted);
+            }
+            let gone = audit_entries::table.filter(audit_entries::id.eq_any(some));
+            let some: usize =
+                on_conn!(self.db.writer(), |conn| diesel::delete(gone).execute(conn).await?)?;
+            deleted += some as u64;
+        }
+    }
+
+    /// Loads the ids of the first entries up to a position, as many as one
+    /// statement deletes.
+    async fn entries_until(&self, end: i64) -> Result<Vec<DbUid>, DbError> {
+        let first = audit_entries::table
+            .filter(audit_entries::position.le(end))
+            .order(audit_entries::position)
+            .select(audit_entries::id)
+            .limit(BATCH);
+        on_conn!(self.db.writer(), |conn| first.load(conn).await?)
+    }
+
+    fn signer(&self) -> Result<ServerSigner, Unavailable> {
+        self.db.seal()?.signer(PURPOSE)
+    }
+
+    /// Loads checkpoints behind a position, up to another one.
+    async fn checkpoints(
+        &self,
+        behind: i64,
+        until: i64,
+        limit: i64,
+    ) -> Result<Vec<CheckpointRow>, DbError> {
+        let found = audit_checkpoints::table
+            .filter(audit_checkpoints::position.gt(behind))
+            .filter(audit_checkpoints::position.le(until))
+            .order(audit_checkpoints::position)
+            .limit(limit);
+        on_conn!(self.db.reader(), |conn| {
+            found.select(CheckpointRow::as_select()).load(conn).await?
+        })
+    }
+
+    /// Loads entries behind a position.
+    async fn entries(&self, behind: i64, limit: i64) -> Result<Vec<ChainRow>, DbError> {
+        let found = audit_entries::table
+            .filter(audit_entries::position.gt(behind))
+            .order(audit_entries::position)
+            .limit(limit);
+        on_conn!(self.db.reader(), |conn| found.select(ChainRow::as_select()).load(conn).await?)
+    }
+
+    async fn waiting(&self) -> Result<u64, DbError> {
+        let waiting = audit_entries::table.filter(audit_entries::position.is_null()).count();
+        let waiting: i64 = on_conn!(self.db.reader(), |conn| waiting.get_result(conn).await?)?;
+        Ok(waiting.unsigned_abs())
+    }
+}

@@ -1,0 +1,317 @@
+//! Verification of the chain, entry by entry.
+
+use std::fmt;
+
+use pia_kernel::Timestamp;
+use pia_sealing::ServerSigner;
+use uuid::Uuid;
+
+use super::checkpoint::{CheckpointRow, to_hex};
+use super::link::{ChainRow, ORIGIN};
+
+/// Maximum number of faults that are reported.
+const MAX_FAULTS: usize = 100;
+
+/// Result of verifying the chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChainReport {
+    /// Number of entries that were verified.
+    pub entries: u64,
+    /// Number of entries that are not chained yet.
+    pub waiting: u64,
+    /// Position and time of the end of what retention deleted; none if the
+    /// chain is there from its beginning.
+    pub deleted_until: Option<(i64, Timestamp)>,
+    /// Position of the last entry; 0 if there is none.
+    pub last: i64,
+    /// Deviations from what was written, in order of their positions.
+    pub faults: Vec<ChainFault>,
+}
+
+/// Deviation of the audit log from what was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChainFault {
+    /// Entries are missing.
+    Missing {
+        /// Position of the first.
+        first: i64,
+        /// Position of the last.
+        last: i64,
+    },
+    /// Entry was changed, or moved to another position.
+    Changed {
+        /// Position of the entry.
+        position: i64,
+        /// Id of the entry.
+        id: Uuid,
+    },
+    /// Entries up to this one were written anew: their links agree with one
+    /// another, but not with the signed checkpoint.
+    Rewritten {
+        /// Position of the checkpoint.
+        position: i64,
+    },
+    /// Checkpoint is not signed by its key.
+    Forged {
+        /// Position of the checkpoint.
+        position: i64,
+    },
+    /// Checkpoint is signed by a key that is not derived from the master key
+    /// or the one before it.
+    OtherKey {
+        /// Position of the checkpoint.
+        position: i64,
+        /// Public key in hexadecimal.
+        public_key: String,
+    },
+    /// Entries were deleted before their retention ended.
+    DeletedEarly {
+        /// Position of the last of them.
+        position: i64,
+        /// Time at which it was chained.
+        at: Timestamp,
+    },
+}
+
+impl fmt::Display for ChainFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { first, last } if first == last => {
+                write!(f, "entry {first} is missing")
+            }
+            Self::Missing { first, last } => write!(f, "entries {first} to {last} are missing"),
+            Self::Changed { position, id } => {
+                write!(f, "entry {position} ({id}) was changed or moved")
+            }
+            Self::Rewritten { position } => {
+                write!(f, "entries were rewritten: entry {position} differs from its checkpoint")
+            }
+            Self::Forged { position } => {
+                write!(f, "the checkpoint of entry {position} has an invalid signature")
+            }
+            Self::OtherKey { position, public_key } => {
+                write!(
+                    f,
+                    "the checkpoint of entry {position} is signed by another key, {public_key}"
+                )
+            }
+            Self::DeletedEarly { position, at } => {
+                write!(f, "entries up to {position} ({at}) were deleted before Audit:RetentionDays")
+            }
+        }
+    }
+}
+
+/// Verification that is under way.
+pub(super) struct Verification<'a> {
+    signer: &'a ServerSigner,
+    /// Checkpoint from elsewhere.
+    exported: Option<&'a CheckpointRow>,
+    /// Link of the entry before.
+    link: Vec<u8>,
+    /// Position of the entry before.
+    position: i64,
+    entries: u64,
+    faults: Vec<ChainFault>,
+}
+
+impl<'a> Verification<'a> {
+    /// Starts behind `anchor`, or else at the first entry.
+    pub(super) fn new(
+        signer: &'a ServerSigner,
+        exported: Option<&'a CheckpointRow>,
+        anchor: Option<&CheckpointRow>,
+    ) -> Self {
+        let (position, link) =
+            anchor.map_or_else(|| (0, ORIGIN.to_vec()), |it| (it.position, it.link.clone()));
+        let mut verification =
+            Self { signer, exported, link, position, entries: 0, faults: Vec::new() };
+        for it in exported.into_iter().chain(anchor) {
+            verification.check_signature(it);
+        }
+        verification
+    }
+
+    /// Position of the entry before the next.
+    pub(super) fn position(&self) -> i64 {
+        self.position
+    }
+
+    /// Reports a fault.
+    pub(super) fn report(&mut self, fault: ChainFault) {
+        if self.faults.len() < MAX_FAULTS {
+            self.faults.push(fault);
+        }
+    }
+
+    /// Verifies the next entries by position, and the checkpoints up to the
+    /// last of them.
+    pub(super) fn check(&mut self, rows: &[ChainRow], checkpoints: &[CheckpointRow]) {
+        let mut checkpoints = checkpoints.iter().peekable();
+        for row in rows {
+            self.check_entry(row);
+            while let Some(it) = checkpoints.next_if(|it| it.position <= self.position) {
+                self.check_signature(it);
+                self.check_link(it);
+            }
+            if let Some(it) = self.exported {
+                self.check_link(it);
+            }
+        }
+    }
+
+    /// Ends behind the last entry. There are no entries of checkpoints that
+    /// are left.
+    pub(super) fn finish(mut self, left: &[CheckpointRow]) -> (u64, i64, Vec<ChainFault>) {
+        for it in left {
+            self.check_signature(it);
+        }
+        let end = left.iter().chain(self.exported).map(|it| it.position).max();
+        if let Some(last) = end.filter(|it| *it > self.position) {
+            self.report(ChainFault::Missing { first: self.position + 1, last });
+        }
+        (self.entries, self.position, self.faults)
+    }
+
+    fn check_entry(&mut self, row: &ChainRow) {
+        let (Some(position), Some(stored)) = (row.position, row.link.as_deref()) else { return };
+        let expected = self.position + 1;
+        if position > expected {
+            self.report(ChainFault::Missing { first: expected, last: position - 1 });
+        } else if row.link(&self.link, position) != stored {
+            self.report(ChainFault::Changed { position, id: row.id.0 });
+        }
+        (self.position, self.link) = (position, stored.to_vec());
+        self.entries += 1;
+    }
+
+    fn check_link(&mut self, checkpoint: &CheckpointRow) {
+        let position = self.position;
+        if checkpoint.position == position && checkpoint.link != self.link {
+            self.report(ChainFault::Rewritten { position });
+        }
+    }
+
+    fn check_signature(&mut self, checkpoint: &CheckpointRow) {
+        let position = checkpoint.position;
+        if !checkpoint.is_signed() {
+            self.report(ChainFault::Forged { position });
+        } else if !self.signer.owns(&checkpoint.public_key) {
+            let public_key = to_hex(&checkpoint.public_key);
+            self.report(ChainFault::OtherKey { position, public_key });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::Secret;
+    use pia_sealing::{MasterKeys, ServerSeal};
+
+    use super::super::link::tests::{chained, entry};
+    use super::*;
+
+    fn signer(key: u8) -> ServerSigner {
+        let keys = MasterKeys { current: Secret::new([key; 32]), previous: None };
+        ServerSeal::new(keys).signer("audit-checkpoint").unwrap()
+    }
+
+    /// Nine entries in batches of three, and a checkpoint after each batch.
+    fn chain(signer: &ServerSigner) -> (Vec<ChainRow>, Vec<CheckpointRow>) {
+        let (mut rows, mut checkpoints, mut link) = (Vec::new(), Vec::new(), ORIGIN.to_vec());
+        for position in 1..=9_i64 {
+            let row = chained(entry(position.unsigned_abs().into()), &link, position);
+            link = row.link.clone().unwrap();
+            rows.push(row);
+            if position % 3 == 0 {
+                let at = Timestamp::from_micros(position);
+                checkpoints.push(CheckpointRow::sign(signer, position, link.clone(), at));
+            }
+        }
+        (rows, checkpoints)
+    }
+
+    fn faults(rows: &[ChainRow], checkpoints: &[CheckpointRow]) -> Vec<ChainFault> {
+        let key = signer(1);
+        let mut verification = Verification::new(&key, None, None);
+        verification.check(rows, checkpoints);
+        let left: Vec<_> = checkpoints
+            .iter()
+            .filter(|it| it.position > verification.position())
+            .cloned()
+            .collect();
+        verification.finish(&left).2
+    }
+
+    fn changed(position: i64, id: u128) -> ChainFault {
+        ChainFault::Changed { position, id: Uuid::from_u128(id) }
+    }
+
+    #[test]
+    fn whatever_is_done_to_an_entry_is_found_and_named() {
+        let (rows, checkpoints) = chain(&signer(1));
+        assert_eq!(faults(&rows, &checkpoints), []);
+
+        let mut other = rows.clone();
+        other[4].at = pia_storage::DbInstant(Timestamp::from_micros(1));
+        assert_eq!(faults(&other, &checkpoints), [changed(5, 5)]);
+
+        let mut fewer = rows.clone();
+        fewer.drain(3..5);
+        assert_eq!(faults(&fewer, &checkpoints), [ChainFault::Missing { first: 4, last: 5 }]);
+        let missing = ChainFault::Missing { first: 8, last: 9 };
+        assert_eq!(faults(&rows[..7], &checkpoints), [missing]);
+
+        let mut swapped = rows.clone();
+        (swapped[1].id, swapped[2].id) = (swapped[2].id, swapped[1].id);
+        assert_eq!(faults(&swapped, &checkpoints), [changed(2, 3), changed(3, 2)]);
+    }
+
+    #[test]
+    fn links_that_were_computed_anew_differ_from_the_checkpoints() {
+        let (mut rows, checkpoints) = chain(&signer(1));
+        rows[4].at = pia_storage::DbInstant(Timestamp::from_micros(1));
+        let mut link = rows[3].link.clone().unwrap();
+        for row in &mut rows[4..] {
+            link = row.link(&link, row.position.unwrap());
+            row.link = Some(link.clone());
+        }
+
+        let rewritten = |position| ChainFault::Rewritten { position };
+        assert_eq!(faults(&rows, &checkpoints), [rewritten(6), rewritten(9)]);
+
+        let (_, forged) = chain(&signer(2));
+        let other = |it: &CheckpointRow| ChainFault::OtherKey {
+            position: it.position,
+            public_key: to_hex(&it.public_key),
+        };
+        let (rows, _) = chain(&signer(1));
+        assert_eq!(faults(&rows, &forged), forged.iter().map(other).collect::<Vec<_>>());
+        let mut moved = checkpoints;
+        moved[1].at = pia_storage::DbInstant(Timestamp::from_micros(1));
+        assert_eq!(faults(&rows, &moved), [ChainFault::Forged { position: 6 }]);
+    }
+
+    #[test]
+    fn a_checkpoint_from_elsewhere_shows_what_was_cut_off() {
+        let (key, (rows, checkpoints)) = (signer(1), chain(&signer(1)));
+        let exported = checkpoints.last();
+
+        let mut verification = Verification::new(&key, exported, None);
+        verification.check(&rows[..6], &checkpoints[..2]);
+
+        let (entries, last, faults) = verification.finish(&[]);
+        assert_eq!((entries, last), (6, 6));
+        assert_eq!(faults, [ChainFault::Missing { first: 7, last: 9 }]);
+    }
+
+    #[test]
+    fn a_chain_whose_beginning_was_deleted_starts_at_its_anchor() {
+        let (key, (rows, checkpoints)) = (signer(1), chain(&signer(1)));
+
+        let mut verification = Verification::new(&key, None, checkpoints.first());
+        verification.check(&rows[3..], &checkpoints[1..]);
+
+        assert_eq!(verification.finish(&[]), (6, 9, vec![]));
+    }
+}

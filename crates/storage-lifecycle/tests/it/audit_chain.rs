@@ -1,0 +1,185 @@
+//! Contract tests of the chain over the audit log.
+
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::join_all;
+use pia_identity::Role;
+use pia_kernel::{AuditFilter, AuditLog, Eraser, Timestamp, UserId};
+use pia_storage::schema::audit_entries;
+use pia_storage::{Database, DatabaseKind, DbError, on_conn};
+use pia_storage_lifecycle::{AuditCheckpoint, ChainFault, SqlAuditChain, SqlAuditLog, SqlEraser};
+use uuid::Uuid;
+
+use crate::audit_log::{entry, write};
+use crate::people::{AT, departure, execute, person};
+
+pia_testkit::contract! {
+    each_entry_is_chained_once_however_many_chain_them,
+    nothing_of_an_entry_is_changed_but_its_place_once,
+    an_entry_that_was_changed_moved_or_deleted_is_named,
+    a_cut_chain_differs_from_an_exported_checkpoint,
+    the_chain_of_whoever_was_erased_stays_valid,
+    entries_that_were_deleted_early_are_reported,
+}
+
+const SINCE: Timestamp = AT;
+
+fn minutes(minutes: u64) -> Timestamp {
+    AT + Duration::from_mins(minutes)
+}
+
+/// Writes entries and chains them.
+async fn chained(db: &Database, number: u64, at: Timestamp) -> SqlAuditChain {
+    let entries: Vec<_> = (0..number).map(|it| entry(Some(UserId::generate()), None, it)).collect();
+    write(db, &entries).await;
+    let chain = SqlAuditChain::new(db.clone());
+    while chain.extend(at).await.unwrap() > 0 {}
+    chain
+}
+
+async fn faults(chain: &SqlAuditChain, exported: Option<&AuditCheckpoint>) -> Vec<ChainFault> {
+    chain.verify(exported, SINCE).await.unwrap().faults
+}
+
+/// Executes what an administrator of the database may do, and nobody else.
+async fn tamper(db: &Database, sql: &str) {
+    let disable = match db.provider() {
+        DatabaseKind::Sqlite => "DROP TRIGGER IF EXISTS audit_entries_are_never_changed",
+        DatabaseKind::Postgres => "ALTER TABLE audit_entries DISABLE TRIGGER USER",
+    };
+    execute(db, disable).await;
+    execute(db, sql).await;
+}
+
+/// The id of the entry at a position.
+async fn id_at(db: &Database, position: i64) -> Uuid {
+    let id =
+        audit_entries::table.filter(audit_entries::position.eq(position)).select(audit_entries::id);
+    let found: Result<pia_storage::DbUid, DbError> =
+        on_conn!(db.reader(), |conn| id.first(conn).await?);
+    found.unwrap().0
+}
+
+async fn each_entry_is_chained_once_however_many_chain_them(db: Database) {
+    let chain = SqlAuditChain::new(db.clone());
+    assert_eq!(chain.checkpoint().await.unwrap(), None);
+    let writing = async {
+        for _ in 0..10 {
+            let entries: Vec<_> =
+                (0..4).map(|it| entry(Some(UserId::generate()), None, it)).collect();
+            write(&db, &entries).await;
+        }
+    };
+    let chaining = join_all((0..8).map(|_| async {
+        let mut chained = 0;
+        for _ in 0..10 {
+            chained += chain.extend(minutes(1)).await.unwrap();
+        }
+        chained
+    }));
+
+    let ((), chained) = futures_util::join!(writing, chaining);
+
+    let rest = chain.extend(minutes(1)).await.unwrap();
+    assert_eq!(chained.iter().sum::<usize>() + rest, 40);
+    assert_eq!(chain.extend(minutes(1)).await.unwrap(), 0);
+    let report = chain.verify(None, SINCE).await.unwrap();
+    assert_eq!((report.entries, report.last, report.waiting), (40, 40, 0));
+    assert_eq!((report.faults, report.deleted_until), (vec![], None));
+    assert_eq!(chain.checkpoint().await.unwrap().unwrap().position, 40);
+}
+
+async fn nothing_of_an_entry_is_changed_but_its_place_once(db: Database) {
+    write(&db, &[entry(None, Some(UserId::generate()), 0)]).await;
+    let refuses = async |sql: &str| {
+        let done: Result<(), DbError> = on_conn!(db.writer(), |conn| {
+            diesel_async::SimpleAsyncConnection::batch_execute(conn, sql).await?
+        });
+        assert!(done.is_err(), "{sql}");
+    };
+
+    refuses("UPDATE audit_entries SET action = 'other'").await;
+    refuses("UPDATE audit_entries SET position = 1, changes = '{}'").await;
+    SqlAuditChain::new(db.clone()).extend(AT).await.unwrap();
+    refuses("UPDATE audit_entries SET position = 2").await;
+    refuses("UPDATE audit_entries SET position = NULL").await;
+}
+
+async fn an_entry_that_was_changed_moved_or_deleted_is_named(db: Database) {
+    let chain = chained(&db, 1200, minutes(1)).await;
+    let (changed, second, third) =
+        (id_at(&db, 700).await, id_at(&db, 2).await, id_at(&db, 3).await);
+
+    tamper(&db, "UPDATE audit_entries SET action = 'other' WHERE position = 700").await;
+    tamper(&db, "DELETE FROM audit_entries WHERE position BETWEEN 1001 AND 1003").await;
+    tamper(&db, "UPDATE audit_entries SET position = -1 WHERE position = 2").await;
+    tamper(&db, "UPDATE audit_entries SET position = 2 WHERE position = 3").await;
+    tamper(&db, "UPDATE audit_entries SET position = 3 WHERE position = -1").await;
+
+    let report = chain.verify(None, SINCE).await.unwrap();
+    assert_eq!(report.entries, 1197);
+    let [first, fourth, rest @ ..] = report.faults.as_slice() else { panic!("{report:?}") };
+    assert_eq!(*first, ChainFault::Changed { position: 2, id: third });
+    assert_eq!(*fourth, ChainFault::Changed { position: 3, id: second });
+    let [after_move, seven_hundred, missing] = rest else { panic!("{rest:?}") };
+    assert!(matches!(after_move, ChainFault::Changed { position: 4, .. }));
+    assert_eq!(*seven_hundred, ChainFault::Changed { position: 700, id: changed });
+    assert_eq!(*missing, ChainFault::Missing { first: 1001, last: 1003 });
+}
+
+async fn a_cut_chain_differs_from_an_exported_checkpoint(db: Database) {
+    let chain = chained(&db, 3, minutes(1)).await;
+    let before = chain.checkpoint().await.unwrap().unwrap();
+    let chain = chained(&db, 3, minutes(2)).await;
+    let exported = chain.checkpoint().await.unwrap().unwrap();
+    let text = serde_json::to_string(&exported).unwrap();
+    let exported: AuditCheckpoint = serde_json::from_str(&text).unwrap();
+    assert_eq!((faults(&chain, Some(&before)).await, exported.position), (vec![], 6));
+    assert_eq!(faults(&chain, Some(&exported)).await, []);
+
+    tamper(&db, "DELETE FROM audit_entries WHERE position > 3").await;
+    tamper(&db, "DELETE FROM audit_checkpoints WHERE position > 3").await;
+
+    assert_eq!(faults(&chain, None).await, []);
+    assert_eq!(faults(&chain, Some(&before)).await, []);
+    let missing = ChainFault::Missing { first: 4, last: 6 };
+    assert_eq!(faults(&chain, Some(&exported)).await, [missing]);
+    let chain = chained(&db, 3, minutes(2)).await;
+    let rewritten = ChainFault::Rewritten { position: 6 };
+    assert_eq!(faults(&chain, Some(&exported)).await, [rewritten]);
+    for forged in [
+        AuditCheckpoint { position: 4, ..exported.clone() },
+        AuditCheckpoint { link: "no number".to_owned(), ..exported },
+    ] {
+        let found = faults(&chain, Some(&forged)).await;
+        assert_eq!(found[0], ChainFault::Forged { position: forged.position });
+    }
+}
+
+async fn the_chain_of_whoever_was_erased_stays_valid(db: Database) {
+    let ada = person(&db, Role::User).await;
+    write(&db, &[entry(Some(ada.user), None, 0), entry(None, Some(ada.user), 1)]).await;
+    let chain = chained(&db, 1, minutes(1)).await;
+
+    SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
+
+    chain.extend(minutes(2)).await.unwrap();
+    let report = chain.verify(None, SINCE).await.unwrap();
+    assert_eq!((report.entries, report.faults), (4, vec![]));
+}
+
+async fn entries_that_were_deleted_early_are_reported(db: Database) {
+    chained(&db, 2, minutes(1)).await;
+    let chain = chained(&db, 2, minutes(3)).await;
+    SqlAuditLog::new(db.clone()).sweep(minutes(2)).await.unwrap();
+
+    assert_eq!(chain.verify(None, minutes(2)).await.unwrap().faults, []);
+    let early = ChainFault::DeletedEarly { position: 2, at: minutes(1) };
+    assert_eq!(chain.verify(None, SINCE).await.unwrap().faults, [early]);
+
+    let log = SqlAuditLog::new(db);
+    let left = log.page(&AuditFilter::default(), crate::audit_log::ALL).await.unwrap();
+    assert_eq!(left.len(), 2);
+}
