@@ -1,10 +1,12 @@
 //! `pia-server admin …`: changes accounts beside a running server.
 
 mod api_keys;
+mod audit;
 mod credits;
 mod groups;
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +22,7 @@ use pia_storage_identity::SqlAccounts;
 
 use crate::compose::{AdministrationParts, administration, fold_addresses, master_keys};
 use crate::licence::{LicenceFile, LicenceSeats};
+use audit::AuditServices;
 use credits::CreditServices;
 use groups::GroupServices;
 
@@ -54,9 +57,21 @@ pub enum AdminError {
     /// No such API key.
     #[error("there is no such API key; it may have been taken away")]
     NoApiKey,
-    /// Budgets do not agree with what is reserved in them.
+    /// Budgets do not agree with what is reserved in them, or the audit log
+    /// not with what was written.
     #[error("{0}")]
     Unsound(String),
+    /// File of a checkpoint is not readable.
+    #[error("{} is no checkpoint: {reason}", file.display())]
+    Checkpoint {
+        /// The file.
+        file: PathBuf,
+        /// Reason.
+        reason: String,
+    },
+    /// Audit log is empty.
+    #[error("the audit log has no entries")]
+    NoAuditEntries,
     /// No such invitation.
     #[error("there is no such invitation; it may have been used")]
     NoInvitation,
@@ -77,6 +92,7 @@ struct AdminServices {
     accounts: Administration,
     groups: GroupServices,
     credits: CreditServices,
+    audit: AuditServices,
 }
 
 /// Does it, and answers what is to be told of it. A running server sees it
@@ -99,6 +115,7 @@ pub async fn administer(
             services.groups.run(&services.accounts.roles, command).await
         }
         AdminCommand::ApiKey(command) => api_keys::run(&services.accounts, command).await,
+        AdminCommand::Audit(command) => services.audit.run(command).await,
         AdminCommand::Credits(command) => services.credits.run(&services.groups, command).await,
     }
 }
@@ -118,9 +135,10 @@ impl AdminServices {
         let callers = CallerCache::new(accounts, Arc::clone(&clock));
         let groups = GroupServices::open(&db, &callers, licence.state(), &clock, &config.catalogue);
         let credits = CreditServices::open(&db, &clock);
+        let audit = AuditServices::open(&db, config.audit.kept, &clock);
         let public_url = config.server.public_url.to_string();
         let parts = AdministrationParts { seats, callers, public_url, clock };
-        Ok(Self { accounts: administration(&db, parts), groups, credits })
+        Ok(Self { accounts: administration(&db, parts), groups, credits, audit })
     }
 
     async fn grant(&self, email: &str, role: Role) -> Result<String, AdminError> {

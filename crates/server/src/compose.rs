@@ -30,6 +30,7 @@ use pia_sealing::MasterKeyError;
 use pia_settings::LiveConfig;
 use pia_storage::StartupError;
 use pia_storage_assistant::SqlCreditStore;
+use pia_storage_lifecycle::SqlAuditChain;
 use pia_storage_policy::SqlGroups;
 use pia_upstream::{TlsError, UpstreamSetupError};
 use pia_web::{DatabaseHealth, Gates, Metrics, Runner};
@@ -38,10 +39,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::checkpoints;
 use crate::free_group::FreeGroup;
 use crate::housekeeping::Housekeeping;
 use crate::pulse;
+use crate::{audit_sequencer, checkpoints};
 use infrastructure::Infrastructure;
 use use_cases::UseCases;
 
@@ -154,6 +155,8 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     let housekeeping = Housekeeping { tasks: maintenance::tasks(&base, &use_cases) };
     tasks.spawn(housekeeping.run(stop.clone()));
     tasks.spawn(checkpoints::run(base.db.clone(), stop.clone()));
+    let chain = SqlAuditChain::new(base.db.clone());
+    tasks.spawn(audit_sequencer::run(chain, base.clock(), stop.clone()));
     let named = config.follow(|it| it.free_tier.group);
     let free_group = FreeGroup { named, groups: Arc::new(SqlGroups::new(base.db.clone())) };
     tasks.spawn(free_group.watch(stop.clone()));

@@ -1,6 +1,7 @@
 //! The composition root: the only crate that knows every other.
 
 mod admin;
+mod audit_sequencer;
 mod bridges;
 mod checkpoints;
 mod compose;

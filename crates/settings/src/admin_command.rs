@@ -4,12 +4,13 @@ use pia_identity::Role;
 use pia_kernel::InvitationId;
 
 use super::api_key_command::ApiKeyCommand;
+use super::audit_command::AuditCommand;
 use super::credits_command::CreditsCommand;
 use super::fault::Reason;
 use super::group_command::GroupCommand;
 
 const VERBS: &str = "unknown `admin` command: use grant, list, deactivate, reactivate, invite, \
-                     invitations, revoke, group, credits or api-key; see `--help`";
+                     invitations, revoke, group, credits, api-key or audit; see `--help`";
 const ROLES: &str = "expected one of user, kb_manager, org_manager, admin";
 /// Default lifetime of an invitation, in days.
 const DAYS: u16 = 7;
@@ -59,6 +60,8 @@ pub enum AdminCommand {
     ApiKey(ApiKeyCommand),
     /// Looks after budgets.
     Credits(CreditsCommand),
+    /// Verifies the audit log.
+    Audit(AuditCommand),
 }
 
 /// Arguments after `admin`, as far as they were parsed.
@@ -121,6 +124,7 @@ impl AdminArguments {
             ["api-key", words @ ..] if no_options => {
                 AdminCommand::ApiKey(ApiKeyCommand::parse(words)?)
             }
+            ["audit", words @ ..] if no_options => AdminCommand::Audit(AuditCommand::parse(words)?),
             _ => return Err(Reason::source(VERBS)),
         };
         Ok(command)

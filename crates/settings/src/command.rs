@@ -42,6 +42,9 @@ Commands of `admin`, which work on the configured database:
                                  open calls
   api-key list EMAIL             list the API keys of an account
   api-key revoke ID              revoke one of them
+  audit verify [FILE]            verify that no entry of the audit log was changed;
+                                 FILE is a checkpoint of an earlier time
+  audit checkpoint               print a signed checkpoint, to be stored elsewhere
 
 Where settings come from:
   --environment NAME   Development, Production (the default) or another name

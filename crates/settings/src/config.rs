@@ -121,6 +121,8 @@ pub struct AdminConfig {
     pub smtp: Smtp,
     /// Models that groups may be given.
     pub catalogue: ListedEntries,
+    /// Retention of the audit log.
+    pub audit: Audit,
 }
 
 impl Config {
@@ -216,7 +218,8 @@ impl AdminConfig {
         let server = ServerConfig::from_section(&mut all.section("Server"));
         let smtp = Smtp::from_section(&mut all.section("Smtp"));
         let catalogue = ListedEntries::from_section(&all.section("Ai").section("Providers"));
+        let audit = Audit::from_section(&mut all.section("Audit"));
         let (database, encryption) = (database?, encryption?);
-        Some(Self { database, encryption, license, server: server?, smtp, catalogue })
+        Some(Self { database, encryption, license, server: server?, smtp, catalogue, audit })
     }
 }

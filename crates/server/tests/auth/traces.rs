@@ -158,7 +158,7 @@ impl Kept {
             ("session_id", _) => self.uuid(person.row("sessions")),
             ("app_password_id", _) => self.uuid(person.row("app_passwords")),
             ("entry_id", "blob" | "uuid") => self.uuid(person.row("audit_entries")),
-            ("group_id" | "invited_by" | "api_key_id", _) => "NULL".to_owned(),
+            ("group_id" | "invited_by" | "api_key_id" | "position", _) => "NULL".to_owned(),
             ("instance_id", _) => self.uuid(person.row("credit_instances")),
             ("window_key", _) => format!("'{}:{canary}'", person.id()),
             ("email_folded", _) => format!("'{}'", person.email()),

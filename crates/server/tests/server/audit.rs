@@ -9,7 +9,11 @@ use serde_json::{Value, json};
 const AUDIT: &str = "/api/admin/audit";
 const GROUPS: &str = "/api/admin/groups";
 
-on_both_databases!(entries_are_searched_by_page, every_entry_is_exported_as_a_line);
+on_both_databases!(
+    entries_are_searched_by_page,
+    every_entry_is_exported_as_a_line,
+    the_log_is_verified_from_the_command_line,
+);
 
 async fn entries_are_searched_by_page(database: TestDatabase) {
     let (app, client, console) = administrator(Setting::on(database)).await;
@@ -66,4 +70,30 @@ async fn every_entry_is_exported_as_a_line(database: TestDatabase) {
     assert!(times.is_sorted_by(|later, earlier| later >= earlier));
     let some = console.get(&format!("{AUDIT}/export?action=Group.SettingsChanged")).await;
     assert_eq!(some.text().lines().count(), 600);
+}
+
+async fn the_log_is_verified_from_the_command_line(database: TestDatabase) {
+    let (app, _, console) = administrator(Setting::on(database)).await;
+    console.write("POST", GROUPS, json!({ "name": "Sales" })).await;
+    let checkpoint = app.admin("audit checkpoint").await.expect("a checkpoint");
+    let parsed: Value = serde_json::from_str(&checkpoint).expect("JSON");
+    let count = app.count("audit_entries").await;
+    assert_eq!(parsed["position"], count);
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), checkpoint).expect("a written file");
+    let verify = format!("audit verify {}", file.path().display());
+
+    let intact = app.admin(&verify).await.expect("an intact log");
+    let verified =
+        format!("{count} entries up to {count} were verified, and all are as they were written.\n");
+    assert_eq!(intact, verified);
+
+    app.execute("DELETE FROM audit_entries WHERE action = 'Group.Created'").await;
+    let cut = app.admin(&verify).await.expect_err("a fault").to_string();
+    assert!(cut.starts_with(&format!("entry {count} is missing\n")), "{cut}");
+    assert!(cut.contains("and not all are as they were written"), "{cut}");
+
+    std::fs::write(file.path(), "{}").expect("a written file");
+    let unreadable = app.admin(&verify).await.expect_err("no checkpoint").to_string();
+    assert!(unreadable.contains("is no checkpoint: missing field"), "{unreadable}");
 }

@@ -88,6 +88,16 @@ impl From<CheckpointRow> for AuditCheckpoint {
 }
 
 impl AuditCheckpoint {
+    /// Formats the checkpoint as one line of JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::json!(self).to_string()
+    }
+
+    /// Parses a checkpoint that [`Self::to_json`] formatted.
+    pub fn parse(json: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(json)
+    }
+
     /// Returns the checkpoint as a row; none if a member is no hexadecimal
     /// number.
     pub(super) fn row(&self) -> Option<CheckpointRow> {

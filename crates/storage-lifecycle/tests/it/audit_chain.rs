@@ -95,7 +95,7 @@ async fn nothing_of_an_entry_is_changed_but_its_place_once(db: Database) {
     write(&db, &[entry(None, Some(UserId::generate()), 0)]).await;
     let refuses = async |sql: &str| {
         let done: Result<(), DbError> = on_conn!(db.writer(), |conn| {
-            diesel_async::SimpleAsyncConnection::batch_execute(conn, sql).await?
+            diesel_async::SimpleAsyncConnection::batch_execute(conn, sql).await?;
         });
         assert!(done.is_err(), "{sql}");
     };
@@ -134,8 +134,7 @@ async fn a_cut_chain_differs_from_an_exported_checkpoint(db: Database) {
     let before = chain.checkpoint().await.unwrap().unwrap();
     let chain = chained(&db, 3, minutes(2)).await;
     let exported = chain.checkpoint().await.unwrap().unwrap();
-    let text = serde_json::to_string(&exported).unwrap();
-    let exported: AuditCheckpoint = serde_json::from_str(&text).unwrap();
+    let exported = AuditCheckpoint::parse(&exported.to_json()).unwrap();
     assert_eq!((faults(&chain, Some(&before)).await, exported.position), (vec![], 6));
     assert_eq!(faults(&chain, Some(&exported)).await, []);
 
