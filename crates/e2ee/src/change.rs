@@ -1,6 +1,6 @@
 //! Change of an account's devices and keys.
 
-use pia_kernel::{AuditEntry, QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
 
 use crate::account_keys::AccountKeys;
 use crate::device::{Device, DeviceRow};
@@ -52,9 +52,8 @@ pub(crate) fn audit_effects(
     device: &Device,
     action: &'static str,
 ) -> SideEffects {
-    let object = Some(format!("device:{}", device.row.0.as_hyphenated()));
-    let entry = AuditEntry { at, actor: Some(user), subject: None, object, action };
-    SideEffects { audit: vec![entry], mail: Vec::new() }
+    let object = format!("device:{}", device.row.0.as_hyphenated());
+    SideEffects::of_object(at, Some(user), object, action)
 }
 
 /// A letter's fields: what its reader knows the device by.

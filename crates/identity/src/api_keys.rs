@@ -224,11 +224,9 @@ fn read_scopes(given: Option<Vec<String>>) -> Result<Vec<KeyScope>, Violation> {
 
 fn created(user: UserId, entry: &ApiKeyEntry, verified: VerifiedProof) -> SideEffects {
     let at = entry.created_at;
-    let object = Some(format!("api-key:{}", entry.id));
-    let audit =
-        AuditEntry { at, actor: Some(user), subject: None, object, action: "ApiKey.Created" };
+    let object = format!("api-key:{}", entry.id);
     let letter = QueuedEmail::new("api-key-added").with("name", &entry.name).to_user(at, user);
-    let created = SideEffects { audit: vec![audit], mail: Vec::new() }.and_mail(letter);
+    let created = SideEffects::of_object(at, Some(user), object, "ApiKey.Created").and_mail(letter);
     used_up(verified, user, at).and(created)
 }
 
@@ -258,8 +256,7 @@ fn audited(
     (actor, subject): (Option<UserId>, Option<UserId>),
 ) -> SideEffects {
     let object = Some(format!("api-key:{key}"));
-    let audit = AuditEntry { at, actor, subject, object, action: "ApiKey.Revoked" };
-    SideEffects { audit: vec![audit], mail: Vec::new() }
+    AuditEntry { actor, subject, object, ..AuditEntry::new(at, "ApiKey.Revoked") }.into()
 }
 
 #[cfg(test)]

@@ -20,6 +20,9 @@ pub struct AuditRecord {
     pub object: Option<String>,
     /// The request that caused it.
     pub request: Option<String>,
+    /// Members that the action changed, as the JSON of an
+    /// [`AuditChanges`](crate::AuditChanges).
+    pub changes: Option<String>,
     /// Person or system that acted.
     pub actor: AuditSide,
     /// Whom it happened to, if that is somebody else.
@@ -79,7 +82,8 @@ pub trait AuditLog: Send + Sync {
         page: PageRequest,
     ) -> Result<Vec<AuditRecord>, Unavailable>;
 
-    /// Deletes entries that were chained before `time`, with what identifies
-    /// whom they are about. Returns how many they were.
+    /// Deletes entries from before `time`, with what identifies whom they are
+    /// about. Some may stay until younger ones that were chained together with
+    /// them are as old. Returns how many were deleted.
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
 }

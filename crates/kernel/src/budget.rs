@@ -44,7 +44,8 @@ impl BudgetPeriod {
 
 /// Limits on the spending of a group and its members, in whole credits; 0 is
 /// no limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct CreditLimits {
     /// Limit of [`BudgetPeriod::Hourly`].
     pub hourly: i64,

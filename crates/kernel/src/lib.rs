@@ -2,6 +2,7 @@
 //! comes from, what goes with a change, and the one error that any port may
 //! answer with.
 
+mod audit_changes;
 mod audit_log;
 mod budget;
 mod clock;
@@ -22,6 +23,7 @@ mod storage_use;
 mod text;
 mod timestamp;
 
+pub use audit_changes::{AuditChanges, serialize_digest};
 pub use audit_log::{AuditFilter, AuditLog, AuditPerson, AuditRecord, AuditSide};
 pub use budget::{BudgetPeriod, CreditLimits};
 pub use clock::{Clock, SystemClock};

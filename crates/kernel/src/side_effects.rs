@@ -1,7 +1,9 @@
 //! Side effects that must happen together with a change, whichever domain makes
 //! it.
 
-use crate::{Timestamp, UserId};
+use serde::Serialize;
+
+use crate::{AuditChanges, Timestamp, UserId};
 
 /// Things written in the transaction of the change they belong to.
 ///
@@ -19,14 +21,34 @@ pub struct SideEffects {
 impl SideEffects {
     /// Audit entry of a user's action on their own account.
     pub fn audit(at: Timestamp, user: UserId, action: &'static str) -> Self {
-        let entry = AuditEntry { at, actor: Some(user), subject: None, object: None, action };
-        Self { audit: vec![entry], mail: Vec::new() }
+        Self::from(AuditEntry { actor: Some(user), ..AuditEntry::new(at, action) })
     }
 
     /// Audit entry of something that happened to a user by someone else, or by an unknown person.
     pub fn about(at: Timestamp, user: UserId, action: &'static str) -> Self {
-        let entry = AuditEntry { at, actor: None, subject: Some(user), object: None, action };
-        Self { audit: vec![entry], mail: Vec::new() }
+        Self::from(AuditEntry { subject: Some(user), ..AuditEntry::new(at, action) })
+    }
+
+    /// Audit entry of something that `actor` did to an object that is no
+    /// person: `group:…`. None stands for the command line.
+    pub fn of_object(
+        at: Timestamp,
+        actor: Option<UserId>,
+        object: String,
+        action: &'static str,
+    ) -> Self {
+        let object = Some(object);
+        Self::from(AuditEntry { actor, object, ..AuditEntry::new(at, action) })
+    }
+
+    /// Returns these effects with the members that a change changed.
+    #[must_use]
+    pub fn with_changes<T: Serialize>(&self, before: Option<&T>, after: Option<&T>) -> Self {
+        let (mut effects, changes) = (self.clone(), AuditChanges::between(before, after));
+        for entry in &mut effects.audit {
+            entry.changes.clone_from(&changes);
+        }
+        effects
     }
 
     /// Adds an email.
@@ -59,6 +81,21 @@ pub struct AuditEntry {
     pub object: Option<String>,
     /// Action name, as auditors search for it: `session.reuse_detected`.
     pub action: &'static str,
+    /// Changed members, without secrets and without what identifies a person.
+    pub changes: Option<AuditChanges>,
+}
+
+impl AuditEntry {
+    /// Creates an entry of an event without anybody on its sides.
+    pub fn new(at: Timestamp, action: &'static str) -> Self {
+        Self { at, actor: None, subject: None, object: None, action, changes: None }
+    }
+}
+
+impl From<AuditEntry> for SideEffects {
+    fn from(entry: AuditEntry) -> Self {
+        Self { audit: vec![entry], mail: Vec::new() }
+    }
 }
 
 /// A letter to somebody.

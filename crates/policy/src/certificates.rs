@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pia_kernel::{AuditEntry, CertificateId, Clock, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{CertificateId, Clock, SideEffects, Timestamp, Unavailable, UserId};
 
 use crate::uploads::UploadReader;
 use crate::violation::{FormCheck, Violation};
@@ -128,8 +128,7 @@ impl TrustedCertificates {
     }
 
     fn effects(&self, by: UserId, id: CertificateId, action: &'static str) -> SideEffects {
-        let (at, object) = (self.clock.now(), Some(format!("certificate:{id}")));
-        let entry = AuditEntry { at, actor: Some(by), subject: None, object, action };
-        SideEffects { audit: vec![entry], mail: Vec::new() }
+        let (at, object) = (self.clock.now(), format!("certificate:{id}"));
+        SideEffects::of_object(at, Some(by), object, action)
     }
 }

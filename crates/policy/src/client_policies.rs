@@ -8,9 +8,9 @@ mod version;
 use std::sync::Arc;
 
 use pia_kernel::{
-    AuditEntry, ClientPolicyId, Clock, GroupId, SideEffects, Timestamp, Unavailable, UserId,
-    utf16_len,
+    ClientPolicyId, Clock, GroupId, SideEffects, Timestamp, Unavailable, UserId, utf16_len,
 };
+use serde::Serialize;
 
 pub use document::{PolicyDocument, PolicyDocumentError};
 #[cfg(any(test, feature = "mock"))]
@@ -24,7 +24,7 @@ const MAX_NAME_CHARS: usize = 100;
 const MAX_DESCRIPTION_CHARS: usize = 1000;
 
 /// Contents of a client policy.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClientPolicyDraft {
     /// Name: 1 to 100 characters, unique without regard to case.
     pub name: String,
@@ -173,7 +173,12 @@ impl ClientPolicies {
         draft: ClientPolicyDraft,
     ) -> Result<ClientPolicyId, ClientPolicyError> {
         let (id, updated_at) = (ClientPolicyId::generate(), self.clock.now());
-        let effects = audit(updated_at, by, format!("client-policy:{id}"), "ClientPolicy.Created");
+        let effects = SideEffects::of_object(
+            updated_at,
+            Some(by),
+            format!("client-policy:{id}"),
+            "ClientPolicy.Created",
+        );
         let policy = ClientPolicy { id, draft, updated_at };
         check_stored(self.store.create(policy, by, effects).await?).map(|()| id)
     }
@@ -188,7 +193,12 @@ impl ClientPolicies {
         expected: Option<Timestamp>,
     ) -> Result<(), ClientPolicyError> {
         let at = self.clock.now();
-        let effects = audit(at, by, format!("client-policy:{policy}"), "ClientPolicy.Updated");
+        let effects = SideEffects::of_object(
+            at,
+            Some(by),
+            format!("client-policy:{policy}"),
+            "ClientPolicy.Updated",
+        );
         let update = PolicyUpdate { draft, by, at, expected };
         check_stored(self.store.replace(policy, update, effects).await?)
     }
@@ -233,7 +243,12 @@ impl ClientPolicies {
     ) -> Result<(), ClientPolicyError> {
         let draft = self.version(policy, number).await?.draft;
         let at = self.clock.now();
-        let effects = audit(at, by, format!("client-policy:{policy}"), "ClientPolicy.Restored");
+        let effects = SideEffects::of_object(
+            at,
+            Some(by),
+            format!("client-policy:{policy}"),
+            "ClientPolicy.Restored",
+        );
         let update = PolicyUpdate { draft, by, at, expected };
         check_stored(self.store.replace(policy, update, effects).await?)
     }
@@ -245,7 +260,12 @@ impl ClientPolicies {
         policy: ClientPolicyId,
     ) -> Result<(), ClientPolicyError> {
         let at = self.clock.now();
-        let effects = audit(at, by, format!("client-policy:{policy}"), "ClientPolicy.Deleted");
+        let effects = SideEffects::of_object(
+            at,
+            Some(by),
+            format!("client-policy:{policy}"),
+            "ClientPolicy.Deleted",
+        );
         match self.store.delete(policy, at, effects).await? {
             PolicyDeleted::Done => Ok(()),
             PolicyDeleted::Unknown => Err(ClientPolicyError::Unknown),
@@ -266,7 +286,8 @@ impl ClientPolicies {
         policy: Option<ClientPolicyId>,
     ) -> Result<(), ClientPolicyError> {
         let object = format!("group:{group}");
-        let effects = audit(self.clock.now(), by, object, "Group.ClientPolicyUpdated");
+        let effects =
+            SideEffects::of_object(self.clock.now(), Some(by), object, "Group.ClientPolicyUpdated");
         match self.store.assign(group, policy, effects).await? {
             PolicyAssigned::Done => Ok(()),
             PolicyAssigned::UnknownGroup => Err(ClientPolicyError::UnknownGroup),
@@ -282,11 +303,6 @@ fn check_stored(stored: PolicyStored) -> Result<(), ClientPolicyError> {
         PolicyStored::NameTaken => Err(ClientPolicyError::NameTaken),
         PolicyStored::Stale => Err(ClientPolicyError::Stale),
     }
-}
-
-fn audit(at: Timestamp, by: UserId, object: String, action: &'static str) -> SideEffects {
-    let entry = AuditEntry { at, actor: Some(by), subject: None, object: Some(object), action };
-    SideEffects { audit: vec![entry], mail: Vec::new() }
 }
 
 #[cfg(test)]

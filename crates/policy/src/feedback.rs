@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    AuditEntry, Clock, FeedbackId, LiveSetting, Page, PageRequest, QueuedEmail, SideEffects,
-    Timestamp, Unavailable, UserId,
+    Clock, FeedbackId, LiveSetting, Page, PageRequest, QueuedEmail, SideEffects, Timestamp,
+    Unavailable, UserId,
 };
 
 pub use draft::FeedbackDraft;
@@ -125,10 +125,8 @@ impl Feedback {
             return Err(FeedbackError::Invalid(check.violations));
         }
         let at = self.clock.now();
-        let object = Some(format!("feedback:{id}"));
-        let entry =
-            AuditEntry { at, actor: Some(by), subject: None, object, action: "Feedback.Triaged" };
-        let effects = SideEffects { audit: vec![entry], mail: Vec::new() };
+        let object = format!("feedback:{id}");
+        let effects = SideEffects::of_object(at, Some(by), object, "Feedback.Triaged");
         match self.store.triage(id, TriageUpdate { status, note, at, expected }, effects).await? {
             FeedbackUpdated::Done(entry) => Ok(*entry),
             FeedbackUpdated::Unknown => Err(FeedbackError::Unknown),

@@ -10,9 +10,7 @@ mod usage;
 
 use std::sync::Arc;
 
-use pia_kernel::{
-    AuditEntry, Clock, GroupId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId,
-};
+use pia_kernel::{Clock, GroupId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
 
 pub use group::{Group, GroupEntry, GroupName, NameError};
 pub use member::{GroupMember, MemberFilter};
@@ -194,16 +192,13 @@ impl Groups {
     }
 }
 
-/// Side effects of a change of a group.
 fn audit_effects(
     at: Timestamp,
     by: Option<UserId>,
     group: GroupId,
     action: &'static str,
 ) -> SideEffects {
-    let object = Some(format!("group:{group}"));
-    let entry = AuditEntry { at, actor: by, subject: None, object, action };
-    SideEffects { audit: vec![entry], mail: Vec::new() }
+    SideEffects::of_object(at, by, format!("group:{group}"), action)
 }
 
 #[cfg(test)]

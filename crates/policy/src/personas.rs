@@ -7,8 +7,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pia_kernel::{
-    AuditEntry, Clock, GroupId, PersonaId, PluginId, SideEffects, Timestamp, Unavailable, UserId,
+    Clock, GroupId, PersonaId, PluginId, SideEffects, Timestamp, Unavailable, UserId,
 };
+
+use serde::Serialize;
 
 pub use draft::{PersonaContent, PersonaDraft};
 #[cfg(any(test, feature = "mock"))]
@@ -21,18 +23,23 @@ use crate::violation::Violation;
 /// Maximum number of groups or plugins in one request.
 const MAX_BINDINGS: usize = 10_000;
 
-/// A managed persona.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A managed persona. Its contents and state are serialized for the audit log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PublishedPersona {
     /// Id of the persona.
+    #[serde(skip)]
     pub id: PersonaId,
     /// Contents of the persona.
+    #[serde(flatten)]
     pub content: PersonaContent,
     /// False if members do not get it until it is active again.
     pub is_active: bool,
     /// Time of its creation.
+    #[serde(skip)]
     pub created_at: Timestamp,
     /// Time of the last change.
+    #[serde(skip)]
     pub updated_at: Timestamp,
 }
 
@@ -203,10 +210,8 @@ impl ManagedPersonas {
     }
 
     fn effects(&self, by: UserId, persona: PersonaId, action: &'static str) -> SideEffects {
-        let object = Some(format!("managed-persona:{persona}"));
-        let at = self.clock.now();
-        let entry = AuditEntry { at, actor: Some(by), subject: None, object, action };
-        SideEffects { audit: vec![entry], mail: Vec::new() }
+        let (at, object) = (self.clock.now(), format!("managed-persona:{persona}"));
+        SideEffects::of_object(at, Some(by), object, action)
     }
 }
 

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use pia_kernel::{
-    AuditEntry, Clock, GroupId, PluginId, SideEffects, Timestamp, Unavailable, UserId,
-};
+use pia_kernel::{Clock, GroupId, PluginId, SideEffects, Timestamp, Unavailable, UserId};
+
+use serde::Serialize;
 
 pub use draft::{PluginContent, PluginDraft};
 #[cfg(any(test, feature = "mock"))]
@@ -22,7 +22,7 @@ use crate::violation::Violation;
 const MAX_GROUPS: usize = 10_000;
 
 /// Package of a plugin.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PluginPackage {
     /// SHA-256 of the file, as 64 lower-case hex digits.
     pub hash: String,
@@ -30,12 +30,15 @@ pub struct PluginPackage {
     pub size: u64,
 }
 
-/// Published plugin.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Published plugin. Its contents and state are serialized for the audit log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PublishedPlugin {
     /// Id.
+    #[serde(skip)]
     pub id: PluginId,
     /// Contents.
+    #[serde(flatten)]
     pub content: PluginContent,
     /// True if the plugin is part of the client.
     pub is_built_in: bool,
@@ -46,6 +49,7 @@ pub struct PublishedPlugin {
     /// Path of the icon, once it is uploaded.
     pub icon_url: Option<String>,
     /// Time of the last change.
+    #[serde(skip)]
     pub updated_at: Timestamp,
 }
 
@@ -247,9 +251,8 @@ impl Plugins {
     }
 
     fn effects(&self, by: UserId, plugin: PluginId, action: &'static str) -> SideEffects {
-        let (at, object) = (self.clock.now(), Some(format!("plugin:{plugin}")));
-        let entry = AuditEntry { at, actor: Some(by), subject: None, object, action };
-        SideEffects { audit: vec![entry], mail: Vec::new() }
+        let (at, object) = (self.clock.now(), format!("plugin:{plugin}"));
+        SideEffects::of_object(at, Some(by), object, action)
     }
 }
 

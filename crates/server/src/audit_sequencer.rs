@@ -1,9 +1,7 @@
 //! Chaining of audit entries while the server runs.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::Clock;
 use pia_storage_lifecycle::SqlAuditChain;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
@@ -14,13 +12,13 @@ const EVERY: Duration = Duration::from_secs(10);
 /// Chains new audit entries, until `stop`.
 ///
 /// Every instance does it; one at a time chains, and the others find nothing.
-pub(crate) async fn run(chain: SqlAuditChain, clock: Arc<dyn Clock>, stop: CancellationToken) {
+pub(crate) async fn run(chain: SqlAuditChain, stop: CancellationToken) {
     let mut tick = interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
         // Run to the end, beside no `select!`: nothing is cut half-way.
         loop {
-            match chain.extend(clock.now()).await {
+            match chain.extend().await {
                 Ok(0) => break,
                 Ok(_) if stop.is_cancelled() => break,
                 Ok(_) => {}

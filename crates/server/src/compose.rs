@@ -156,7 +156,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     tasks.spawn(housekeeping.run(stop.clone()));
     tasks.spawn(checkpoints::run(base.db.clone(), stop.clone()));
     let chain = SqlAuditChain::new(base.db.clone());
-    tasks.spawn(audit_sequencer::run(chain, base.clock(), stop.clone()));
+    tasks.spawn(audit_sequencer::run(chain, stop.clone()));
     let named = config.follow(|it| it.free_tier.group);
     let free_group = FreeGroup { named, groups: Arc::new(SqlGroups::new(base.db.clone())) };
     tasks.spawn(free_group.watch(stop.clone()));

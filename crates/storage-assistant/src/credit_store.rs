@@ -1,5 +1,6 @@
 //! Credits and usage in SQL.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -225,8 +226,7 @@ impl CreditStore for SqlCreditStore {
         Ok(on_conn!(self.db.reader(), |conn| {
             let rows = conn.windows(&keys).await?;
             let mut windows = holder.windows().map(|it| (it, WindowRow::new(it, None, None)));
-            let mut credit_windows =
-                CreditWindows { windows: std::collections::BTreeMap::new(), weeks, now };
+            let mut credit_windows = CreditWindows { windows: BTreeMap::new(), weeks, now };
             for (key, empty) in windows.by_ref() {
                 let row = rows.iter().find(|it| it.key == empty.key).unwrap_or(&empty);
                 let mut window = row.window()?;
@@ -261,6 +261,8 @@ impl CreditStore for SqlCreditStore {
             let window = credit_windows::table.find(key.to_string());
             let given = diesel::update(window).set(credit_windows::total.eq(total));
             given.execute(conn).await?;
+            let changed = |micros| BTreeMap::from([("topUpMicros", micros)]);
+            let effects = effects.with_changes(Some(&changed(before)), Some(&changed(total)));
             conn.write_effects(&self.db, &effects).await?;
             Ok(Some(Micros(total)))
         })?)

@@ -1,5 +1,7 @@
 //! Roles and active accounts, in SQL.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -88,6 +90,8 @@ impl RoleStore for SqlRoles {
             if update.execute(conn).await? == 0 {
                 return Ok(RoleChange::Unknown);
             }
+            let changed = |it: Role| BTreeMap::from([("role", it.name())]);
+            let effects = effects.with_changes(Some(&changed(before.role)), Some(&changed(role)));
             conn.write_effects(&self.db, &effects).await?;
             Ok(RoleChange::Done)
         })?)

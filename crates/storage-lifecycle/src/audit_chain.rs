@@ -43,7 +43,7 @@ impl SqlAuditChain {
     /// Returns how many they were: none if all are chained.
     ///
     /// However many instances do so at once, each entry gets one position.
-    pub async fn extend(&self, at: Timestamp) -> Result<usize, Unavailable> {
+    pub async fn extend(&self) -> Result<usize, Unavailable> {
         let unchained = audit_entries::table
             .filter(audit_entries::position.is_null())
             .select(audit_entries::id)
@@ -53,10 +53,10 @@ impl SqlAuditChain {
         if waiting?.is_none() {
             return Ok(0);
         }
-        Ok(self.chain(&self.signer()?, at).await?)
+        Ok(self.chain(&self.signer()?).await?)
     }
 
-    async fn chain(&self, signer: &ServerSigner, at: Timestamp) -> Result<usize, DbError> {
+    async fn chain(&self, signer: &ServerSigner) -> Result<usize, DbError> {
         let waiting = audit_entries::table
             .filter(audit_entries::position.is_null())
             .order(audit_entries::id)
@@ -66,12 +66,15 @@ impl SqlAuditChain {
             turn.set(locks::turn.eq(locks::turn + 1)).execute(conn).await?;
             let end = audit_checkpoints::table.order(audit_checkpoints::position.desc());
             let end = end.select(CheckpointRow::as_select()).first(conn).await.optional()?;
-            let (mut position, mut link) =
-                end.map_or_else(|| (0, ORIGIN.to_vec()), |it| (it.position, it.link));
+            let (mut position, mut link, mut at) = end.map_or_else(
+                || (0, ORIGIN.to_vec(), Timestamp::UNIX_EPOCH),
+                |it| (it.position, it.link, it.at.0),
+            );
             let rows: Vec<ChainRow> = waiting.select(ChainRow::as_select()).load(conn).await?;
             for row in &rows {
                 position += 1;
                 link = row.link(&link, position);
+                at = at.max(row.at.0);
                 let chained =
                     (audit_entries::position.eq(position), audit_entries::link.eq(link.clone()));
                 diesel::update(audit_entries::table.find(row.id))
@@ -129,8 +132,8 @@ impl SqlAuditChain {
         Ok(ChainReport { entries, waiting: self.waiting().await?, deleted_until, last, faults })
     }
 
-    /// Deletes entries that were chained before `time`, whole batches of them
-    /// from the beginning on. The last checkpoint of what is deleted stays: the
+    /// Deletes entries from before `time`, whole batches of them from the
+    /// beginning on. The last checkpoint of what is deleted stays: the
     /// chain goes on from it. Returns how many entries were deleted.
     pub(crate) async fn cut(&self, time: Timestamp) -> Result<u64, DbError> {
         let old = audit_checkpoints::table

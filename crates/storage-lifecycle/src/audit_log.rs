@@ -100,6 +100,7 @@ impl SqlAuditLog {
             action: row.action,
             object: row.object,
             request: row.request,
+            changes: row.changes,
         })
     }
 
@@ -176,6 +177,7 @@ struct EntryRow {
     action: String,
     object: Option<String>,
     request: Option<String>,
+    changes: Option<String>,
     actor_commitment: Option<Vec<u8>>,
     subject_commitment: Option<Vec<u8>>,
 }

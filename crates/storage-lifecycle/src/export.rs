@@ -112,12 +112,14 @@ impl PersonalData for SqlPersonalData {
 
 fn entry(user: UserId, record: AuditRecord) -> ExportedRow {
     let place = Cursor { at: record.at, id: record.id };
+    let changes = record.changes.and_then(|it| serde_json::from_str::<Value>(&it).ok());
     let told = json!({
         "id": record.id,
         "at": record.at,
         "action": record.action,
         "object": record.object,
         "requestId": record.request,
+        "changes": changes,
         "actor": side(user, record.actor),
         "subject": side(user, record.subject),
     });

@@ -7,6 +7,7 @@ use pia_kernel::{CertificateId, SideEffects, Unavailable};
 use pia_policy::{CertificateStore, TrustedCertificate};
 use pia_storage::schema::trusted_certificates;
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use serde_json::{Value, json};
 
 /// Trusted certificates in SQL.
 #[derive(Debug, Clone)]
@@ -47,6 +48,7 @@ impl CertificateStore for SqlCertificates {
         certificate: TrustedCertificate,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
+        let effects = effects.with_changes(None, Some(&recorded(&certificate)));
         let row = CertificateRow::from(certificate);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let insert = diesel::insert_into(trusted_certificates::table).values(&row);
@@ -61,13 +63,21 @@ impl CertificateStore for SqlCertificates {
     async fn remove(&self, id: CertificateId, effects: SideEffects) -> Result<bool, Unavailable> {
         let row = trusted_certificates::table.find(DbUid(id.0));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            let before = row.select(CertificateRow::as_select()).first(conn).await.optional()?;
             if diesel::delete(row).execute(conn).await? == 0 {
                 return Ok(false);
             }
+            let before = before.map(|it| recorded(&it.into()));
+            let effects = effects.with_changes(before.as_ref(), None);
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
         })?)
     }
+}
+
+/// Returns what the audit log records of a certificate.
+fn recorded(certificate: &TrustedCertificate) -> Value {
+    json!({ "name": certificate.name, "thumbprint": certificate.thumbprint })
 }
 
 impl From<TrustedCertificate> for CertificateRow {

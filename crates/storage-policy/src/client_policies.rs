@@ -16,6 +16,7 @@ use pia_policy::{
 };
 use pia_storage::schema::{client_policies, client_policy_versions, user_groups};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use serde_json::json;
 
 use crate::catalogue::{bump_catalogue, lock_catalogue};
 use crate::policy_versions::{self, VersionRow, insert_version};
@@ -64,19 +65,20 @@ impl SqlClientPolicies {
             lock_catalogue!(conn);
             let live = client_policies::table.find(DbUid(policy.0));
             let live = live.filter(client_policies::deleted_at.is_null());
-            let before = live.select(client_policies::updated_at);
-            let Some(before) = before.first::<DbInstant>(conn).await.optional()? else {
+            let before = live.select(PolicyRow::as_select()).first(conn).await.optional()?;
+            let Some(before) = before.map(ClientPolicy::from) else {
                 return Ok(PolicyStored::Unknown);
             };
-            if expected.is_some_and(|it| it != before.0) {
+            if expected.is_some_and(|it| it != before.updated_at) {
                 return Ok(PolicyStored::Stale);
             }
-            let at = at.max(before.0 + Duration::from_micros(1));
+            let effects = effects.with_changes(Some(&before.draft), Some(&draft));
+            let at = at.max(before.updated_at + Duration::from_micros(1));
             let row = DraftRow::new(draft.clone(), at);
             diesel::update(live).set(&row).execute(conn).await?;
             insert_version!(conn, row.version(policy, by));
             bump_catalogue!(conn);
-            conn.write_effects(&self.db, effects).await?;
+            conn.write_effects(&self.db, &effects).await?;
             Ok(PolicyStored::Done)
         })
     }
@@ -87,6 +89,7 @@ impl SqlClientPolicies {
         by: UserId,
         effects: &SideEffects,
     ) -> Result<(), DbError> {
+        let effects = &effects.with_changes(None, Some(&policy.draft));
         in_tx!(self.db, async |conn| -> Result<(), DbError> {
             bump_catalogue!(conn);
             let draft = DraftRow::new(policy.draft.clone(), policy.updated_at);
@@ -196,10 +199,13 @@ impl ClientPolicyStore for SqlClientPolicies {
             if !groups.is_empty() {
                 return Ok(PolicyDeleted::InUse(groups));
             }
-            let delete = diesel::update(live).set(client_policies::deleted_at.eq(DbInstant(at)));
-            if delete.execute(conn).await? == 0 {
+            let before = live.select(PolicyRow::as_select()).first(conn).await.optional()?;
+            let Some(before) = before.map(ClientPolicy::from) else {
                 return Ok(PolicyDeleted::Unknown);
-            }
+            };
+            let delete = diesel::update(live).set(client_policies::deleted_at.eq(DbInstant(at)));
+            delete.execute(conn).await?;
+            let effects = effects.with_changes(Some(&before.draft), None);
             bump_catalogue!(conn);
             conn.write_effects(&self.db, &effects).await?;
             Ok(PolicyDeleted::Done)
@@ -253,10 +259,15 @@ impl ClientPolicyStore for SqlClientPolicies {
                     return Ok(PolicyAssigned::UnknownPolicy);
                 }
             }
-            let assign = diesel::update(group).set(user_groups::client_policy_id.eq(id));
-            if assign.execute(conn).await? == 0 {
+            let before =
+                group.select(user_groups::client_policy_id).first(conn).await.optional()?;
+            let Some(before): Option<Option<DbUid>> = before else {
                 return Ok(PolicyAssigned::UnknownGroup);
-            }
+            };
+            let assign = diesel::update(group).set(user_groups::client_policy_id.eq(id));
+            assign.execute(conn).await?;
+            let changed = |id: Option<DbUid>| json!({ "clientPolicyId": id.map(|it| it.0) });
+            let effects = effects.with_changes(Some(&changed(before)), Some(&changed(id)));
             bump_catalogue!(conn);
             conn.write_effects(&self.db, &effects).await?;
             Ok(PolicyAssigned::Done)

@@ -12,6 +12,7 @@ use pia_policy::{
 };
 use pia_storage::schema::ai_feedback;
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use serde_json::json;
 
 use crate::feedback_row::FeedbackRow;
 
@@ -88,11 +89,11 @@ impl FeedbackStore for SqlFeedback {
             // Locked, so that concurrent changes follow one another.
             let before = diesel::update(row)
                 .set(ai_feedback::updated_at.eq(ai_feedback::updated_at))
-                .returning(ai_feedback::updated_at)
-                .get_result::<DbInstant>(conn)
+                .returning((ai_feedback::updated_at, ai_feedback::status))
+                .get_result::<(DbInstant, String)>(conn)
                 .await
                 .optional()?;
-            let Some(before) = before else { return Ok(FeedbackUpdated::Unknown) };
+            let Some((before, state)) = before else { return Ok(FeedbackUpdated::Unknown) };
             if expected.is_some_and(|it| it != before.0) {
                 return Ok(FeedbackUpdated::Stale);
             }
@@ -108,6 +109,9 @@ impl FeedbackStore for SqlFeedback {
                 .returning(FeedbackRow::as_returning())
                 .get_result(conn)
                 .await?;
+            // The note may name persons.
+            let (from, to) = (json!({ "status": state }), json!({ "status": stored.status }));
+            let effects = effects.with_changes(Some(&from), Some(&to));
             conn.write_effects(&self.db, &effects).await?;
             Ok(FeedbackUpdated::Done(Box::new(stored.try_into()?)))
         })?)

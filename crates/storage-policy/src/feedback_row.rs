@@ -26,7 +26,7 @@ pub(crate) struct FeedbackRow {
     locale: Option<String>,
     extension: String,
     received_at: DbInstant,
-    status: String,
+    pub(crate) status: String,
     note: Option<String>,
     updated_at: DbInstant,
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use diesel::dsl::{count_star, exists};
+use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind;
 use diesel::result::Error::DatabaseError;
@@ -18,6 +18,7 @@ use pia_storage::schema::{
     plugins, user_groups,
 };
 use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
+use serde_json::json;
 
 use crate::group_row::GroupRow;
 use crate::members;
@@ -72,7 +73,10 @@ impl SqlGroups {
             let new =
                 (user_groups::name.eq(name.as_str()), user_groups::name_folded.eq(name.folded()));
             diesel::update(row).set(new).execute(conn).await?;
-            conn.write_effects(&self.db, effects).await?;
+            let (before, after) =
+                (json!({ "name": before.name }), json!({ "name": name.as_str() }));
+            let effects = effects.with_changes(Some(&before), Some(&after));
+            conn.write_effects(&self.db, &effects).await?;
             Ok(GroupRenamed::Done)
         })
     }
@@ -98,7 +102,10 @@ impl SqlGroups {
                 return Ok(GroupRemoved::Unknown);
             }
             let row = user_groups::table.find(id);
-            let is_default = row.select(user_groups::is_default).first::<bool>(conn).await?;
+            let (name, is_default) = row
+                .select((user_groups::name, user_groups::is_default))
+                .first::<(String, bool)>(conn)
+                .await?;
             if is_default {
                 return Ok(GroupRemoved::IsDefault);
             }
@@ -112,7 +119,8 @@ impl SqlGroups {
                 return Ok(GroupRemoved::InUse(by));
             }
             diesel::delete(row).execute(conn).await?;
-            conn.write_effects(&self.db, effects).await?;
+            let effects = effects.with_changes(Some(&json!({ "name": name })), None);
+            conn.write_effects(&self.db, &effects).await?;
             Ok(GroupRemoved::Done)
         })
     }
@@ -167,6 +175,7 @@ impl GroupStore for SqlGroups {
     }
 
     async fn add(&self, group: Group, effects: SideEffects) -> Result<GroupAdded, Unavailable> {
+        let effects = effects.with_changes(None, Some(&json!({ "name": group.name.as_str() })));
         let row = GroupRow::from(group);
         Ok(in_tx!(self.db, async |conn| -> Result<GroupAdded, DbError> {
             let insert = diesel::insert_into(user_groups::table).values(&row);
@@ -239,6 +248,7 @@ impl GroupStore for SqlGroups {
                 let insert = diesel::insert_into(group_settings::table).values(&row);
                 let upsert = insert.on_conflict(group_settings::group_id).do_update().set(&row);
                 upsert.execute(conn).await?;
+                let effects = effects.with_changes(Some(&before), Some(&after));
                 conn.write_effects(&self.db, &effects).await?;
             }
             Ok(SettingsChanged::Done(after))
@@ -257,12 +267,18 @@ impl GroupStore for SqlGroups {
             if !lock!(conn, to) {
                 return Ok(MemberMoved::UnknownGroup);
             }
-            let elsewhere = account.filter(accounts::group_id.ne(to));
-            let moved = diesel::update(elsewhere).set(accounts::group_id.eq(to));
-            if moved.execute(conn).await? == 0 {
-                let there = diesel::select(exists(account)).get_result::<bool>(conn).await?;
-                return Ok(if there { MemberMoved::Done } else { MemberMoved::UnknownAccount });
+            // Locked, so that concurrent moves follow one another.
+            let locked = diesel::update(account).set(accounts::group_id.eq(accounts::group_id));
+            let before = locked.returning(accounts::group_id).get_result::<DbUid>(conn);
+            let Some(before) = before.await.optional()? else {
+                return Ok(MemberMoved::UnknownAccount);
+            };
+            if before == to {
+                return Ok(MemberMoved::Done);
             }
+            diesel::update(account).set(accounts::group_id.eq(to)).execute(conn).await?;
+            let changed = |id: DbUid| json!({ "groupId": id.0 });
+            let effects = effects.with_changes(Some(&changed(before)), Some(&changed(to)));
             conn.write_effects(&self.db, &effects).await?;
             Ok(MemberMoved::Done)
         })?)

@@ -17,6 +17,7 @@ use pia_storage::schema::{
 };
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
+use crate::bindings::with_ids;
 use crate::catalogue::{bump_catalogue, lock_catalogue};
 use crate::persona_row::{ContentRow, PersonaRow};
 
@@ -154,6 +155,7 @@ impl PersonaStore for SqlManagedPersonas {
         persona: PublishedPersona,
         effects: SideEffects,
     ) -> Result<(), Unavailable> {
+        let effects = effects.with_changes(None, Some(&persona));
         let row = PersonaRow::try_from(persona)?;
         Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
             lock_catalogue!(conn);
@@ -171,19 +173,22 @@ impl PersonaStore for SqlManagedPersonas {
     ) -> Result<PersonaReplaced, Unavailable> {
         let PersonaUpdate { content, is_active, at, expected } = update;
         let content = ContentRow::try_from(content)?;
-        let before = live!(persona).select(managed_personas::updated_at);
         Ok(in_tx!(self.db, async |conn| -> Result<PersonaReplaced, DbError> {
             lock_catalogue!(conn);
-            let Some(before) = before.first::<DbInstant>(conn).await.optional()? else {
+            let before = live!(persona).select(PersonaRow::as_select()).first(conn);
+            let Some(before) = before.await.optional()?.map(PublishedPersona::from) else {
                 return Ok(PersonaReplaced::Unknown);
             };
-            if expected.is_some_and(|it| it != before.0) {
+            if expected.is_some_and(|it| it != before.updated_at) {
                 return Ok(PersonaReplaced::Stale);
             }
-            let updated_at = DbInstant(at.max(before.0 + Duration::from_micros(1)));
+            let updated_at = DbInstant(at.max(before.updated_at + Duration::from_micros(1)));
             let state = is_active.map(|it| managed_personas::is_active.eq(it));
             let new = (&content, managed_personas::updated_at.eq(updated_at), state);
             diesel::update(live!(persona)).set(new).execute(conn).await?;
+            let after: PersonaRow =
+                live!(persona).select(PersonaRow::as_select()).first(conn).await?;
+            let effects = effects.with_changes(Some(&before), Some(&after.into()));
             bump_catalogue!(conn);
             conn.write_effects(&self.db, &effects).await?;
             Ok(PersonaReplaced::Done)
@@ -199,9 +204,12 @@ impl PersonaStore for SqlManagedPersonas {
         let deleted = managed_personas::deleted_at.eq(DbInstant(at));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             lock_catalogue!(conn);
-            if diesel::update(live!(persona)).set(deleted).execute(conn).await? == 0 {
+            let before = live!(persona).select(PersonaRow::as_select()).first(conn);
+            let Some(before) = before.await.optional()?.map(PublishedPersona::from) else {
                 return Ok(false);
-            }
+            };
+            diesel::update(live!(persona)).set(deleted).execute(conn).await?;
+            let effects = effects.with_changes(Some(&before), None);
             bump_catalogue!(conn);
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
@@ -245,6 +253,7 @@ impl PersonaStore for SqlManagedPersonas {
                 );
                 diesel::insert_into(group_personas::table).values(new).execute(conn).await?;
             }
+            let effects = with_ids(&effects, "groups", &before, &ids);
             bump_catalogue!(conn);
             conn.write_effects(&self.db, &effects).await?;
             Ok(PersonaAssigned::Done)
@@ -273,6 +282,7 @@ impl PersonaStore for SqlManagedPersonas {
             if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
                 return Ok(PersonaBound::UnknownPlugin(PluginId(unknown.0)));
             }
+            let before: Vec<DbUid> = own.select(persona_plugins::plugin_id).load(conn).await?;
             diesel::delete(own).execute(conn).await?;
             for id in &ids {
                 let new = (
@@ -281,6 +291,7 @@ impl PersonaStore for SqlManagedPersonas {
                 );
                 diesel::insert_into(persona_plugins::table).values(new).execute(conn).await?;
             }
+            let effects = with_ids(&effects, "plugins", &before, &ids);
             bump_catalogue!(conn);
             conn.write_effects(&self.db, &effects).await?;
             Ok(PersonaBound::Done)

@@ -17,6 +17,7 @@ use pia_storage::schema::{
 };
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
+use crate::bindings::with_ids;
 use crate::catalogue::{bump_catalogue, lock_catalogue};
 use crate::plugin_row::{PluginContentRow, PluginRow};
 
@@ -37,16 +38,38 @@ macro_rules! live {
 }
 
 /// Locks the catalogue, and returns from the transaction unless there is the
-/// plugin and it is not built in. Evaluates to the plugin's last change.
-macro_rules! lock_own {
+/// plugin. Evaluates to the plugin.
+macro_rules! lock_plugin {
     ($conn:expr, $plugin:expr) => {{
         lock_catalogue!($conn);
-        let plugin = live!($plugin).select((plugins::is_preloaded, plugins::updated_at));
-        match plugin.first::<(bool, DbInstant)>($conn).await.optional()? {
-            None => return Ok(PluginChanged::Unknown),
-            Some((true, _)) => return Ok(PluginChanged::BuiltIn),
-            Some((false, before)) => before,
+        let row = live!($plugin).select(PluginRow::as_select()).first($conn);
+        let Some(plugin) = row.await.optional()?.map(PublishedPlugin::from) else {
+            return Ok(PluginChanged::Unknown);
+        };
+        plugin
+    }};
+}
+
+/// Locks as [`lock_plugin`] does, and returns also if the plugin is built in.
+macro_rules! lock_own {
+    ($conn:expr, $plugin:expr) => {{
+        let plugin = lock_plugin!($conn, $plugin);
+        if plugin.is_built_in {
+            return Ok(PluginChanged::BuiltIn);
         }
+        plugin
+    }};
+}
+
+/// Publishes a change with what it changed. Evaluates to the outcome.
+macro_rules! publish {
+    ($db:expr, $conn:expr, $before:expr, $effects:expr) => {{
+        let after = live!($before.id).select(PluginRow::as_select()).first($conn);
+        let after = after.await.optional()?.map(PublishedPlugin::from);
+        let effects = $effects.with_changes(Some(&$before), after.as_ref());
+        bump_catalogue!($conn);
+        $conn.write_effects($db, &effects).await?;
+        Ok(PluginChanged::Done)
     }};
 }
 
@@ -58,8 +81,8 @@ impl SqlPlugins {
 }
 
 /// Returns the time of a change, later than that of the last one.
-fn later(at: Timestamp, before: DbInstant) -> DbInstant {
-    DbInstant(at.max(before.0 + Duration::from_micros(1)))
+fn later(at: Timestamp, before: &PublishedPlugin) -> DbInstant {
+    DbInstant(at.max(before.updated_at + Duration::from_micros(1)))
 }
 
 #[async_trait]
@@ -123,6 +146,7 @@ impl PluginStore for SqlPlugins {
         plugin: PublishedPlugin,
         effects: SideEffects,
     ) -> Result<(), Unavailable> {
+        let effects = effects.with_changes(None, Some(&plugin));
         let row = PluginRow::from(plugin);
         Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
             lock_catalogue!(conn);
@@ -142,20 +166,14 @@ impl PluginStore for SqlPlugins {
         let PluginUpdate { content, is_active, expected } = update;
         let content = PluginContentRow::from(content);
         Ok(in_tx!(self.db, async |conn| -> Result<PluginChanged, DbError> {
-            lock_catalogue!(conn);
-            let before = live!(plugin).select(plugins::updated_at);
-            let Some(before) = before.first::<DbInstant>(conn).await.optional()? else {
-                return Ok(PluginChanged::Unknown);
-            };
-            if expected.is_some_and(|it| it != before.0) {
+            let before = lock_plugin!(conn, plugin);
+            if expected.is_some_and(|it| it != before.updated_at) {
                 return Ok(PluginChanged::Stale);
             }
             let state = is_active.map(|it| plugins::is_active.eq(it));
-            let new = (&content, plugins::updated_at.eq(later(at, before)), state);
+            let new = (&content, plugins::updated_at.eq(later(at, &before)), state);
             diesel::update(live!(plugin)).set(new).execute(conn).await?;
-            bump_catalogue!(conn);
-            conn.write_effects(&self.db, &effects).await?;
-            Ok(PluginChanged::Done)
+            publish!(&self.db, conn, before, effects)
         })?)
     }
 
@@ -171,11 +189,9 @@ impl PluginStore for SqlPlugins {
             let pieces = plugin_packages::table.filter(plugin_packages::plugin_id.eq(id));
             diesel::delete(pieces).execute(conn).await?;
             diesel::delete(plugin_icons::table.find(id)).execute(conn).await?;
-            let deleted = plugins::deleted_at.eq(later(at, before));
+            let deleted = plugins::deleted_at.eq(later(at, &before));
             diesel::update(live!(plugin)).set(deleted).execute(conn).await?;
-            bump_catalogue!(conn);
-            conn.write_effects(&self.db, &effects).await?;
-            Ok(PluginChanged::Done)
+            publish!(&self.db, conn, before, effects)
         })?)
     }
 
@@ -194,12 +210,14 @@ impl PluginStore for SqlPlugins {
             if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
                 return Ok(PluginChanged::UnknownGroup(GroupId(unknown.0)));
             }
+            let before: Vec<DbUid> = own.select(group_plugins::group_id).load(conn).await?;
             diesel::delete(own).execute(conn).await?;
             for id in &ids {
                 let new =
                     (group_plugins::group_id.eq(id), group_plugins::plugin_id.eq(DbUid(plugin.0)));
                 diesel::insert_into(group_plugins::table).values(new).execute(conn).await?;
             }
+            let effects = with_ids(&effects, "groups", &before, &ids);
             bump_catalogue!(conn);
             conn.write_effects(&self.db, &effects).await?;
             Ok(PluginChanged::Done)
@@ -239,12 +257,10 @@ impl PluginStore for SqlPlugins {
             let new = (
                 plugins::cab_hash.eq(&hash),
                 plugins::cab_size.eq(size.cast_signed()),
-                plugins::updated_at.eq(later(at, before)),
+                plugins::updated_at.eq(later(at, &before)),
             );
             diesel::update(live!(plugin)).set(new).execute(conn).await?;
-            bump_catalogue!(conn);
-            conn.write_effects(&self.db, &effects).await?;
-            Ok(PluginChanged::Done)
+            publish!(&self.db, conn, before, effects)
         })?)
     }
 
@@ -265,11 +281,9 @@ impl PluginStore for SqlPlugins {
                 diesel::insert_into(plugin_icons::table).values(new).execute(conn).await?;
             }
             let new =
-                (plugins::icon_url.eq(url.as_deref()), plugins::updated_at.eq(later(at, before)));
+                (plugins::icon_url.eq(url.as_deref()), plugins::updated_at.eq(later(at, &before)));
             diesel::update(live!(plugin)).set(new).execute(conn).await?;
-            bump_catalogue!(conn);
-            conn.write_effects(&self.db, &effects).await?;
-            Ok(PluginChanged::Done)
+            publish!(&self.db, conn, before, effects)
         })?)
     }
 

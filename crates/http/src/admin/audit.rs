@@ -13,6 +13,7 @@ use pia_kernel::{
 };
 use pia_web::Paging;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -58,6 +59,11 @@ struct AuditItem {
     /// Request that caused it.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
+    /// Members that the action changed, each with its value `before` and
+    /// `after`; a value that was not there is absent.
+    #[schema(value_type = Option<Object>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Box<RawValue>>,
     /// Person who acted; absent if nobody is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     actor: Option<AuditedPerson>,
@@ -153,9 +159,19 @@ impl From<AuditQuery> for AuditFilter {
 
 impl From<AuditRecord> for AuditItem {
     fn from(entry: AuditRecord) -> Self {
-        let AuditRecord { id, at, action, object, request, actor, subject } = entry;
+        let AuditRecord { id, at, action, object, request, changes, actor, subject } = entry;
         let (actor, subject) = (person(actor), person(subject));
-        Self { id: id.to_string(), at, action, object, request_id: request, actor, subject }
+        let changes = changes.and_then(|it| RawValue::from_string(it).ok());
+        Self {
+            id: id.to_string(),
+            at,
+            action,
+            object,
+            request_id: request,
+            changes,
+            actor,
+            subject,
+        }
     }
 }
 

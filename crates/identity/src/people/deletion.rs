@@ -102,9 +102,7 @@ impl AccountDeletion {
             self.owners.require(caller, factor).await.map_err(DeleteError::Owner)?;
         }
         let at = proofs.clock.now();
-        let entry =
-            AuditEntry { at, actor: None, subject: None, object: None, action: "account.deleted" };
-        let effects = SideEffects { audit: vec![entry], mail: Vec::new() }
+        let effects = SideEffects::from(AuditEntry::new(at, "account.deleted"))
             .and_mail(QueuedEmail::new("account-deleted").to_address(at, account.email));
         let SessionRef { user, session } =
             caller.credential.session().ok_or(DeleteError::SessionOver)?;

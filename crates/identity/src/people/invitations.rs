@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    AuditEntry, Clock, GroupId, InvitationId, PageRequest, QueuedEmail, Secret, SideEffects,
-    Timestamp, Unavailable, UserId,
+    Clock, GroupId, InvitationId, PageRequest, QueuedEmail, Secret, SideEffects, Timestamp,
+    Unavailable, UserId,
 };
 
 use crate::people;
@@ -123,9 +123,7 @@ pub(crate) fn hash(token: &Secret<String>) -> Option<TokenHash> {
 }
 
 fn done(at: Timestamp, by: Option<UserId>, id: InvitationId, action: &'static str) -> SideEffects {
-    let object = Some(format!("invitation:{id}"));
-    let entry = AuditEntry { at, actor: by, subject: None, object, action };
-    SideEffects { audit: vec![entry], mail: Vec::new() }
+    SideEffects::of_object(at, by, format!("invitation:{id}"), action)
 }
 
 #[cfg(test)]

@@ -125,8 +125,7 @@ impl Roles {
 
 /// Side effects of an administrative change of an account.
 fn done(at: Timestamp, by: Option<UserId>, user: UserId, action: &'static str) -> SideEffects {
-    let entry = AuditEntry { at, actor: by, subject: Some(user), object: None, action };
-    SideEffects { audit: vec![entry], mail: Vec::new() }
+    AuditEntry { actor: by, subject: Some(user), ..AuditEntry::new(at, action) }.into()
 }
 
 /// Each role has an action of its own, so that auditors can search for it.

@@ -48,9 +48,7 @@ impl UnverifiedAccountCleanup {
 }
 
 fn expired(at: Timestamp) -> SideEffects {
-    let action = "account.expired";
-    let entry = AuditEntry { at, actor: None, subject: None, object: None, action };
-    SideEffects { audit: vec![entry], mail: Vec::new() }
+    AuditEntry::new(at, "account.expired").into()
 }
 
 #[cfg(test)]

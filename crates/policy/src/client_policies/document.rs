@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use pia_json::Members;
+use serde::Serialize;
 use serde::de::IgnoredAny;
 
 /// Maximum size of a document in UTF-8 bytes, blanks around it included.
@@ -51,7 +52,7 @@ const DENIED: [&str; 31] = [
 
 /// Document of a client policy, as it is stored and delivered: the text that
 /// was sent, trimmed and otherwise unchanged.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PolicyDocument(String);
 
 /// Errors that make a document invalid. The first one found is returned.

@@ -1,7 +1,7 @@
 //! Quotas of a group.
 
 /// Something of which a group may have only so much.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub enum Quota {
     /// Knowledge bases.
     KnowledgeBases,

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use pia_kernel::{BudgetPeriod, CreditLimits, utf16_len};
 
+use serde::Serialize;
+
 use super::quota::Quota;
 
 /// No limit is larger: so much can still be counted and added up in whole
@@ -19,7 +21,8 @@ const MAX_TYPES: usize = 100;
 const MAX_MODELS: usize = 200;
 
 /// Settings of a group.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct GroupSettings {
     /// The quotas that it sets itself; each other is the default.
     pub quotas: BTreeMap<Quota, i64>,

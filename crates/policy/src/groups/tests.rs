@@ -15,13 +15,8 @@ fn quiet() -> MockGroupWatch {
     MockGroupWatch::new()
 }
 
-fn noticed(effects: &SideEffects, by: Option<UserId>, object: &str, action: &str) -> bool {
-    let [AuditEntry { at, actor, subject: None, object: Some(it), action: name }] =
-        effects.audit.as_slice()
-    else {
-        return false;
-    };
-    (*at, *actor, it.as_str(), *name) == (NOW, by, object, action)
+fn noticed(effects: &SideEffects, by: Option<UserId>, object: &str, action: &'static str) -> bool {
+    *effects == SideEffects::of_object(NOW, by, object.to_owned(), action)
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Contents of a persona, and their rules.
 
+use serde::Serialize;
+
 use crate::violation::{FormCheck, Violation};
 
 const MAX_NAME_CHARS: usize = 255;
@@ -39,7 +41,8 @@ pub struct PersonaDraft {
 }
 
 /// Contents of a persona.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PersonaContent {
     /// Name of up to 255 characters.
     pub name: String,

@@ -1,5 +1,7 @@
 //! Contents of a plugin, and their rules.
 
+use pia_kernel::serialize_digest;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::violation::{FormCheck, Violation};
@@ -24,7 +26,8 @@ pub struct PluginDraft {
 }
 
 /// Contents of a plugin.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PluginContent {
     /// One of `mcp_server`, `builtin_tool_pack` and `rest_api`.
     pub kind: String,
@@ -32,7 +35,9 @@ pub struct PluginContent {
     pub name: String,
     /// Description of up to 2,000 characters.
     pub description: Option<String>,
-    /// JSON object that clients read: `transport`, `command`, `url` …
+    /// JSON object that clients read: `transport`, `command`, `url` … It may
+    /// contain secrets.
+    #[serde(serialize_with = "serialize_digest")]
     pub config_json: String,
     /// Version of up to 50 characters.
     pub version: String,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pia_assistant::{CreditMismatch, CreditStore, Micros, Weeks};
-use pia_kernel::{AuditEntry, Clock, LiveSetting, SideEffects};
+use pia_kernel::{Clock, LiveSetting, SideEffects};
 use pia_policy::GroupError;
 use pia_settings::CreditsCommand;
 use pia_storage::Database;
@@ -58,14 +58,8 @@ impl CreditServices {
         credits: i64,
     ) -> Result<String, AdminError> {
         let group = groups.meant(group).await?.group;
-        let entry = AuditEntry {
-            at: self.clock.now(),
-            actor: None,
-            subject: None,
-            object: Some(format!("group:{}", group.id)),
-            action: "Group.ToppedUp",
-        };
-        let effects = SideEffects { audit: vec![entry], mail: Vec::new() };
+        let (at, object) = (self.clock.now(), format!("group:{}", group.id));
+        let effects = SideEffects::of_object(at, None, object, "Group.ToppedUp");
         let given = self.credit_store.top_up(group.id, Micros::credits(credits), effects).await?;
         let given = given.ok_or(GroupError::Unknown)?.rounded_down();
         Ok(format!("{} was given {credits} credits, {given} in all.\n", group.name.as_str()))

@@ -12,6 +12,7 @@ const GROUPS: &str = "/api/admin/groups";
 on_both_databases!(
     entries_are_searched_by_page,
     every_entry_is_exported_as_a_line,
+    an_entry_shows_what_was_changed,
     the_log_is_verified_from_the_command_line,
 );
 
@@ -70,6 +71,63 @@ async fn every_entry_is_exported_as_a_line(database: TestDatabase) {
     assert!(times.is_sorted_by(|later, earlier| later >= earlier));
     let some = console.get(&format!("{AUDIT}/export?action=Group.SettingsChanged")).await;
     assert_eq!(some.text().lines().count(), 600);
+}
+
+async fn an_entry_shows_what_was_changed(database: TestDatabase) {
+    let (app, _, console) = administrator(Setting::on(database)).await;
+    let write = async |method: &str, path: &str, body: Value| {
+        let answer = console.write(method, path, body).await;
+        assert!(matches!(answer.status, 200 | 201 | 204), "{method} {path}: {}", answer.text());
+        answer.body["id"].as_str().unwrap_or_default().to_owned()
+    };
+    let sales = write("POST", GROUPS, json!({ "name": "Sales" })).await;
+    let group = format!("{GROUPS}/{sales}");
+    let settings = json!({ "quotas": { "KnowledgeBases": 2 } });
+    write("PATCH", &format!("{group}/settings"), settings).await;
+    let long = format!("{{\"enforce\":{{\"a\":\"{}\"}}}}", "x".repeat(600));
+    let policy = json!({ "name": "Office", "document": long });
+    let policy = write("POST", "/api/admin/client-policies", policy).await;
+    write("PUT", &format!("{group}/client-policy"), json!({ "policyId": policy })).await;
+    let persona = json!({ "name": "Editor", "systemPrompt": "Edit." });
+    let persona = write("POST", "/api/admin/managed-personas", persona).await;
+    let persona = format!("/api/admin/managed-personas/{persona}");
+    let other = json!({ "name": "Editor", "systemPrompt": "Edit well.", "isActive": false });
+    write("PUT", &persona, other).await;
+    write("PUT", &format!("{persona}/groups"), json!({ "groupIds": [sales] })).await;
+    let secret = r#"{"env":{"TOKEN":"s3cret"}}"#;
+    let plugin = json!({ "kind": "mcp_server", "name": "Files", "configJson": secret });
+    let plugin = write("POST", "/api/admin/plugins", plugin).await;
+    write("DELETE", &format!("/api/admin/plugins/{plugin}"), Value::Null).await;
+    let user = console.get("/api/admin/session").await.body["userId"].clone();
+    let user = user.as_str().expect("an id");
+    write("PUT", &format!("/api/admin/users/{user}/group"), json!({ "groupId": sales })).await;
+    app.admin("grant ada@example.org --role org_manager").await.expect_err("the last one");
+
+    let export = console.get(&format!("{AUDIT}/export")).await;
+    let export = export.text();
+    assert!(!export.contains("s3cret"), "{export}");
+    let changes = |action: &str| {
+        let lines = export.lines().map(|it| serde_json::from_str::<Value>(it).expect("JSON"));
+        let entry = lines.into_iter().find(|it| it["action"] == action);
+        entry.unwrap_or_else(|| panic!("no {action}"))["changes"].clone()
+    };
+    assert_eq!(changes("Group.Created"), json!({ "name": { "after": "Sales" } }));
+    let quotas = json!({ "before": {}, "after": { "KnowledgeBases": 2 } });
+    assert_eq!(changes("Group.SettingsChanged"), json!({ "quotas": quotas }));
+    let created = changes("ClientPolicy.Created");
+    assert_eq!(created["document"]["after"]["bytes"], long.len());
+    let assigned = json!({ "clientPolicyId": { "after": policy } });
+    assert_eq!(changes("Group.ClientPolicyUpdated"), assigned);
+    let updated = json!({
+        "systemPrompt": { "before": "Edit.", "after": "Edit well." },
+        "isActive": { "before": true, "after": false },
+    });
+    assert_eq!(changes("ManagedPersona.Updated"), updated);
+    let groups = json!({ "groups": { "before": [], "after": [sales] } });
+    assert_eq!(changes("ManagedPersona.GroupsUpdated"), groups);
+    assert_eq!(changes("Plugin.Deleted")["name"], json!({ "before": "Files" }));
+    let moved = json!({ "before": "00000000-0000-7000-8000-000000000001", "after": sales });
+    assert_eq!(changes("Group.MemberAdded"), json!({ "groupId": moved }));
 }
 
 async fn the_log_is_verified_from_the_command_line(database: TestDatabase) {

@@ -18,7 +18,7 @@ pub struct AuditCheckpoint {
     pub position: i64,
     /// Link of that entry: SHA-256 in hexadecimal.
     pub link: String,
-    /// Time of the signature.
+    /// Time of the newest entry.
     pub at: Timestamp,
     /// Ed25519 key in hexadecimal.
     pub public_key: String,

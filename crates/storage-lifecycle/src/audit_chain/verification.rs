@@ -68,7 +68,7 @@ pub enum ChainFault {
     DeletedEarly {
         /// Position of the last of them.
         position: i64,
-        /// Time at which it was chained.
+        /// Time of the newest of them.
         at: Timestamp,
     },
 }

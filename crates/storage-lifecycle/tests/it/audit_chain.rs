@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::Role;
-use pia_kernel::{AuditFilter, AuditLog, Eraser, Timestamp, UserId};
+use pia_kernel::{AuditEntry, AuditFilter, AuditLog, Eraser, Timestamp, UserId};
 use pia_storage::schema::audit_entries;
 use pia_storage::{Database, DatabaseKind, DbError, on_conn};
 use pia_storage_lifecycle::{AuditCheckpoint, ChainFault, SqlAuditChain, SqlAuditLog, SqlEraser};
@@ -32,10 +32,11 @@ fn minutes(minutes: u64) -> Timestamp {
 
 /// Writes entries and chains them.
 async fn chained(db: &Database, number: u64, at: Timestamp) -> SqlAuditChain {
-    let entries: Vec<_> = (0..number).map(|it| entry(Some(UserId::generate()), None, it)).collect();
+    let of = |_| AuditEntry { at, ..entry(Some(UserId::generate()), None, 0) };
+    let entries: Vec<_> = (0..number).map(of).collect();
     write(db, &entries).await;
     let chain = SqlAuditChain::new(db.clone());
-    while chain.extend(at).await.unwrap() > 0 {}
+    while chain.extend().await.unwrap() > 0 {}
     chain
 }
 
@@ -75,16 +76,16 @@ async fn each_entry_is_chained_once_however_many_chain_them(db: Database) {
     let chaining = join_all((0..8).map(|_| async {
         let mut chained = 0;
         for _ in 0..10 {
-            chained += chain.extend(minutes(1)).await.unwrap();
+            chained += chain.extend().await.unwrap();
         }
         chained
     }));
 
     let ((), chained) = futures_util::join!(writing, chaining);
 
-    let rest = chain.extend(minutes(1)).await.unwrap();
+    let rest = chain.extend().await.unwrap();
     assert_eq!(chained.iter().sum::<usize>() + rest, 40);
-    assert_eq!(chain.extend(minutes(1)).await.unwrap(), 0);
+    assert_eq!(chain.extend().await.unwrap(), 0);
     let report = chain.verify(None, SINCE).await.unwrap();
     assert_eq!((report.entries, report.last, report.waiting), (40, 40, 0));
     assert_eq!((report.faults, report.deleted_until), (vec![], None));
@@ -102,7 +103,7 @@ async fn nothing_of_an_entry_is_changed_but_its_place_once(db: Database) {
 
     refuses("UPDATE audit_entries SET action = 'other'").await;
     refuses("UPDATE audit_entries SET position = 1, changes = '{}'").await;
-    SqlAuditChain::new(db.clone()).extend(AT).await.unwrap();
+    SqlAuditChain::new(db.clone()).extend().await.unwrap();
     refuses("UPDATE audit_entries SET position = 2").await;
     refuses("UPDATE audit_entries SET position = NULL").await;
 }
@@ -164,7 +165,7 @@ async fn the_chain_of_whoever_was_erased_stays_valid(db: Database) {
 
     SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
 
-    chain.extend(minutes(2)).await.unwrap();
+    chain.extend().await.unwrap();
     let report = chain.verify(None, SINCE).await.unwrap();
     assert_eq!((report.entries, report.faults), (4, vec![]));
 }

@@ -258,7 +258,7 @@ fn now() -> Timestamp {
 fn unclaimed() -> UnverifiedAccounts {
     let effects = |at| {
         let action = "account.expired";
-        let entry = AuditEntry { at, actor: None, subject: None, object: None, action };
+        let entry = AuditEntry::new(at, action);
         SideEffects { audit: vec![entry], mail: Vec::new() }
     };
     UnverifiedAccounts { made: now() - 365 * DAY..now() - 7 * DAY, at: now(), effects }

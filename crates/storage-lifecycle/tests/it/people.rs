@@ -61,8 +61,7 @@ pub(crate) async fn execute(db: &Database, sql: &str) {
 
 /// Returns the erasure that the use case requests.
 pub(crate) fn departure(person: Person) -> AccountErasure {
-    let entry =
-        AuditEntry { at: AT, actor: None, subject: None, object: None, action: "account.deleted" };
+    let entry = AuditEntry::new(AT, "account.deleted");
     let letter = QueuedEmail::new("account-deleted").to_address(AT, address(person.user));
     let effects = SideEffects { audit: vec![entry], mail: vec![letter] };
     AccountErasure { user: person.user, session: person.session, at: AT, effects }

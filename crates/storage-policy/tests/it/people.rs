@@ -64,7 +64,7 @@ pub(crate) async fn group_of(db: &Database, user: UserId) -> GroupId {
 
 /// Side effects with this audit action.
 pub(crate) fn noting(action: &'static str) -> SideEffects {
-    let entry = AuditEntry { at: START, actor: None, subject: None, object: None, action };
+    let entry = AuditEntry::new(START, action);
     SideEffects { audit: vec![entry], mail: Vec::new() }
 }
 

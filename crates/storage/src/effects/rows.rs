@@ -34,6 +34,7 @@ pub(super) struct EntryRow {
     action: &'static str,
     object: Option<String>,
     request: Option<String>,
+    changes: Option<String>,
     actor_commitment: Option<Vec<u8>>,
     subject_commitment: Option<Vec<u8>>,
 }
@@ -67,6 +68,7 @@ columns! {
         action: Text = &'static str,
         object: Nullable<Text> = Option<String>,
         request: Nullable<Text> = Option<String>,
+        changes: Nullable<Text> = Option<String>,
         actor_commitment: Nullable<Binary> = Option<Vec<u8>>,
         subject_commitment: Nullable<Binary> = Option<Vec<u8>>,
     }
@@ -97,8 +99,8 @@ columns! {
 
 const ENTER: &str = "
     INSERT INTO audit_entries
-        (id, at, action, object, request, actor_commitment, subject_commitment)
-    SELECT id, at, action, object, request, actor_commitment, subject_commitment FROM ";
+        (id, at, action, object, request, changes, actor_commitment, subject_commitment)
+    SELECT id, at, action, object, request, changes, actor_commitment, subject_commitment FROM ";
 
 const IDENTIFY: &str = "
     INSERT INTO audit_identities (entry_id, part, user_id, sealed)
@@ -187,6 +189,7 @@ impl EffectRows {
             action: entry.action,
             object: entry.object.clone(),
             request: origin.request.as_deref().map(str::to_owned),
+            changes: entry.changes.as_ref().map(|it| it.as_str().to_owned()),
             actor_commitment: None,
             subject_commitment: None,
         };

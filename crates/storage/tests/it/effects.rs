@@ -62,15 +62,10 @@ fn opened(identity: &Identity, part: AuditPart, commitment: Option<&Vec<u8>>) ->
 
 async fn an_entry_keeps_no_more_than_a_commitment_to_who_did_it(db: Database) {
     let (admin, user) = (UserId::generate(), UserId::generate());
-    let entry = AuditEntry {
-        at: AT,
-        actor: Some(admin),
-        subject: Some(user),
-        object: None,
-        action: "account.deactivated",
-    };
+    let entry = AuditEntry::new(AT, "account.deactivated");
+    let entry = AuditEntry { actor: Some(admin), subject: Some(user), ..entry };
 
-    write(&db, SideEffects { audit: vec![entry], mail: vec![] }).await;
+    write(&db, entry.into()).await;
 
     let (entries, identities) = written(&db).await;
     let (id, action, request, by, on) = &entries[0];

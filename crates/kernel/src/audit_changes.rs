@@ -1,0 +1,122 @@
+//! Values before and after a change, for the audit log.
+
+use ring::digest::{SHA256, digest};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+/// Maximum length of a text that is recorded whole, in bytes.
+const MAX_TEXT_BYTES: usize = 500;
+
+/// Members of something before and after a change, as a JSON object:
+/// `{"name": {"before": "Sales", "after": "Sellers"}}`. A member that was not
+/// there has no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditChanges(String);
+
+impl AuditChanges {
+    /// Returns the members that differ; nothing if none do. What is created has
+    /// no `before`, and what is deleted no `after`. Of a long text, length and
+    /// SHA-256 are recorded.
+    pub fn between<T: Serialize>(before: Option<&T>, after: Option<&T>) -> Option<Self> {
+        let (mut before, after) = (members(before), members(after));
+        let mut changes = Map::new();
+        for (name, after) in after {
+            let before = before.remove(&name).filter(|it| !it.is_null());
+            add(&mut changes, name, before, Some(after).filter(|it| !it.is_null()));
+        }
+        for (name, before) in before {
+            add(&mut changes, name, Some(before).filter(|it| !it.is_null()), None);
+        }
+        (!changes.is_empty()).then(|| Self(Value::Object(changes).to_string()))
+    }
+
+    /// Returns the JSON text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Serializes a text that may contain secrets as its SHA-256.
+pub fn serialize_digest<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    sha256(text).serialize(serializer)
+}
+
+fn members<T: Serialize>(of: Option<&T>) -> Map<String, Value> {
+    match of.map(serde_json::to_value) {
+        Some(Ok(Value::Object(members))) => members,
+        _ => Map::new(),
+    }
+}
+
+fn add(
+    changes: &mut Map<String, Value>,
+    name: String,
+    before: Option<Value>,
+    after: Option<Value>,
+) {
+    if before == after {
+        return;
+    }
+    let sides = [("before", before), ("after", after)];
+    let sides = sides.into_iter().filter_map(|(side, it)| Some((side.to_owned(), shorten(it?))));
+    changes.insert(name, Value::Object(sides.collect()));
+}
+
+fn shorten(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.len() > MAX_TEXT_BYTES => {
+            json!({ "bytes": text.len(), "sha256": sha256(&text) })
+        }
+        value => value,
+    }
+}
+
+fn sha256(text: &str) -> String {
+    let bytes = digest(&SHA256, text.as_bytes());
+    let digits = bytes.as_ref().iter().flat_map(|it| [it >> 4, it & 15]);
+    digits.filter_map(|it| char::from_digit(it.into(), 16)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn between(before: Option<&Value>, after: Option<&Value>) -> Option<Value> {
+        let changes = AuditChanges::between(before, after);
+        changes.map(|it| serde_json::from_str(it.as_str()).unwrap())
+    }
+
+    #[test]
+    fn members_that_differ_are_recorded() {
+        let sales = json!({ "name": "Sales", "description": null, "ids": [1] });
+        let sellers = json!({ "name": "Sellers", "description": "All", "ids": [1] });
+
+        let changed = between(Some(&sales), Some(&sellers));
+        let expected = json!({
+            "name": { "before": "Sales", "after": "Sellers" }, "description": { "after": "All" },
+        });
+        assert_eq!(changed, Some(expected));
+        let (name, ids) = (json!("Sales"), json!([1]));
+        let created = json!({ "name": { "after": name }, "ids": { "after": ids } });
+        assert_eq!(between(None, Some(&sales)), Some(created));
+        let deleted = json!({ "name": { "before": name }, "ids": { "before": ids } });
+        assert_eq!(between(Some(&sales), None), Some(deleted));
+        assert_eq!(between(Some(&sales), Some(&sales)), None);
+        assert_eq!(between(None, None), None);
+    }
+
+    #[test]
+    fn of_a_long_text_its_digest_is_recorded() {
+        let text = "x".repeat(MAX_TEXT_BYTES);
+        let longer = format!("{text}x");
+
+        let changed = between(Some(&json!({ "a": text })), Some(&json!({ "a": longer }))).unwrap();
+
+        assert_eq!(
+            (&changed["a"]["before"], &changed["a"]["after"]["bytes"]),
+            (&json!(text), &json!(501))
+        );
+        let digest = changed["a"]["after"]["sha256"].as_str().unwrap();
+        assert_eq!((digest.len(), digest == sha256(&longer)), (64, true));
+    }
+}
