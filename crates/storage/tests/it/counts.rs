@@ -13,7 +13,7 @@ pia_testkit::contract! {
 }
 
 async fn what_is_counted_is_there_and_told(db: Database) {
-    let add = || diesel::update(locks::table).set(locks::turn.eq(locks::turn + 1));
+    let add = || diesel::update(locks::table.find("accounts")).set(locks::turn.eq(locks::turn + 1));
     let nobody = diesel::update(locks::table.find("nobody")).set(locks::turn.eq(0));
 
     let counted = [db.count(add()).await, db.count(add()).await, db.count(nobody).await];
@@ -24,7 +24,7 @@ async fn what_is_counted_is_there_and_told(db: Database) {
 
 async fn of_many_at_once_each_is_counted_and_told_its_own(db: Database) {
     let below = |max: i64| {
-        let free = locks::table.filter(locks::turn.lt(max));
+        let free = locks::table.find("accounts").filter(locks::turn.lt(max));
         db.count(diesel::update(free).set(locks::turn.eq(locks::turn + 1)))
     };
     let wrong = || db.count(diesel::sql_query("DELETE FROM nothing"));
@@ -41,7 +41,9 @@ async fn of_many_at_once_each_is_counted_and_told_its_own(db: Database) {
 async fn what_cannot_be_counted_is_told_and_the_next_is_counted_again() {
     let fresh = TestDatabase::sqlite();
     let db = fresh.connect().await;
-    let add = || db.count(diesel::update(locks::table).set(locks::turn.eq(locks::turn + 1)));
+    let add = || {
+        db.count(diesel::update(locks::table.find("accounts")).set(locks::turn.eq(locks::turn + 1)))
+    };
     write(&db, "ALTER TABLE locks RENAME TO away").await.unwrap();
 
     let failed = join_all([add(), add(), add()]).await;
@@ -97,7 +99,8 @@ async fn a_count_is_prepared_once_on_a_connection_of_a_server() {
     let db = start(startup).await.unwrap();
 
     for _ in 0..3 {
-        let add = diesel::update(locks::table).set(locks::turn.eq(locks::turn + 1));
+        let add =
+            diesel::update(locks::table.find("accounts")).set(locks::turn.eq(locks::turn + 1));
         db.count(add).await.unwrap();
     }
     let note = "UPDATE locks SET turn = (
@@ -113,7 +116,10 @@ async fn write(db: &Database, sql: &str) -> Result<(), DbError> {
 }
 
 async fn turn(db: &Database) -> i64 {
-    let asked: Result<i64, DbError> =
-        on_conn!(db.reader(), |conn| locks::table.select(locks::turn).first(conn).await?);
+    let asked: Result<i64, DbError> = on_conn!(db.reader(), |conn| locks::table
+        .find("accounts")
+        .select(locks::turn)
+        .first(conn)
+        .await?);
     asked.unwrap()
 }
