@@ -15,6 +15,7 @@ mod personas;
 mod plugins;
 mod reading;
 mod service;
+mod setting_overrides;
 mod signing_key;
 mod terms;
 mod uploads;
@@ -66,6 +67,12 @@ pub use plugins::{
 };
 pub use reading::LicenceReading;
 pub use service::{InstallError, LicenceService, SetupState};
+#[cfg(any(test, feature = "mock"))]
+pub use setting_overrides::{MockOverrideStore, MockRunningSettings};
+pub use setting_overrides::{
+    OverrideLayer, OverrideStore, RunningSetting, RunningSettings, SettingOverride,
+    SettingOverrideError, SettingOverrides,
+};
 pub use signing_key::{LicenceKeyError, SigningKey};
 pub use terms::Terms;
 #[cfg(any(test, feature = "mock"))]

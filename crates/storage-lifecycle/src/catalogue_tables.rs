@@ -7,6 +7,7 @@ pub(crate) const CATALOGUE_TABLES: &[InventoryTable] = &[
     USER_GROUPS,
     GROUP_SETTINGS,
     PLUGINS,
+    SETTING_OVERRIDES,
     GROUP_PLUGINS,
     PLUGIN_PACKAGES,
     PLUGIN_ICONS,
@@ -147,6 +148,13 @@ const CLIENT_POLICY_VERSIONS: InventoryTable = InventoryTable {
         ("written_at", OURS),
         ("written_by", YOU),
     ],
+};
+
+const SETTING_OVERRIDES: InventoryTable = InventoryTable {
+    name: "setting_overrides",
+    erasure: ErasurePolicy::Anonymise("changed settings stay, without who changed them"),
+    export: None,
+    left_out: &[("key", OURS), ("value", OURS), ("updated_at", OURS), ("updated_by", YOU)],
 };
 
 const PLUGIN_PACKAGES: InventoryTable = catalogue_table(

@@ -15,6 +15,7 @@ mod personas;
 mod plugin_row;
 mod plugins;
 mod policy_versions;
+mod setting_overrides;
 mod settings_row;
 
 pub use certificates::SqlCertificates;
@@ -23,3 +24,4 @@ pub use feedback::SqlFeedback;
 pub use groups::SqlGroups;
 pub use personas::SqlManagedPersonas;
 pub use plugins::SqlPlugins;
+pub use setting_overrides::SqlSettingOverrides;

@@ -269,6 +269,18 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    setting_overrides (key) {
+        key -> Text,
+        value -> Text,
+        updated_at -> Instant,
+        updated_by -> Nullable<Uid>,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{Bool, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 

@@ -9,4 +9,5 @@ mod groups;
 mod people;
 mod personas;
 mod plugins;
+mod setting_overrides;
 mod settings;

@@ -1,0 +1,178 @@
+//! Settings that administrators change while the server runs: a layer in the
+//! database above all others.
+
+mod ports;
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, SideEffects, Timestamp, Unavailable, UserId};
+
+#[cfg(any(test, feature = "mock"))]
+pub use ports::{MockOverrideStore, MockRunningSettings};
+pub use ports::{OverrideStore, RunningSettings};
+
+/// Number of times that a write is tried while others write.
+const MAX_TRIES: usize = 10;
+
+/// Setting as an administrator changed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingOverride {
+    /// Key: `Section:Key`.
+    pub key: String,
+    /// Value as a text.
+    pub value: String,
+    /// Time of the change.
+    pub updated_at: Timestamp,
+    /// Administrator who made it; none if their account was deleted.
+    pub updated_by: Option<UserId>,
+}
+
+/// All changed settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OverrideLayer {
+    /// Version, which grows with each change.
+    pub version: i64,
+    /// Changed settings by key.
+    pub settings: Vec<SettingOverride>,
+}
+
+/// Setting in force that takes effect without a restart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningSetting {
+    /// Key: `Section:Key`.
+    pub key: String,
+    /// Value in force; none if there is none, and of a secret.
+    pub value: Option<String>,
+    /// True if its value is shown to nobody.
+    pub is_secret: bool,
+    /// Layer that sets it: `appsettings.json`; none if the default is in force.
+    pub origin: Option<String>,
+}
+
+/// Errors that prevent a setting from being changed.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingOverrideError {
+    /// No such setting, or one that needs a restart.
+    #[error("There is no such setting that takes effect without a restart.")]
+    Unknown,
+    /// Setting is a secret.
+    #[error("Secrets are set in files or the environment, not here.")]
+    Secret,
+    /// Value is invalid, alone or together with others.
+    #[error("{}", .0.join(" "))]
+    Invalid(Vec<String>),
+    /// The store did not answer, or too many write at once.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Shows and changes the settings of all running instances.
+#[derive(Clone)]
+pub struct SettingOverrides {
+    store: Arc<dyn OverrideStore>,
+    running: Arc<dyn RunningSettings>,
+    clock: Arc<dyn Clock>,
+}
+
+impl OverrideLayer {
+    /// Returns keys and values.
+    fn values(&self) -> Vec<(String, String)> {
+        self.settings.iter().map(|it| (it.key.clone(), it.value.clone())).collect()
+    }
+}
+
+impl SettingOverrides {
+    /// Creates the use case over a store and this instance's settings.
+    pub fn new(
+        store: Arc<dyn OverrideStore>,
+        running: Arc<dyn RunningSettings>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, running, clock }
+    }
+
+    /// Returns all settings that take effect without a restart, each with its
+    /// change if there is one.
+    pub async fn list(
+        &self,
+    ) -> Result<Vec<(RunningSetting, Option<SettingOverride>)>, SettingOverrideError> {
+        let OverrideLayer { mut settings, .. } = self.store.load().await?;
+        let mut take = |key: &str| {
+            let index = settings.iter().position(|it| it.key == key)?;
+            Some(settings.swap_remove(index))
+        };
+        let running = self.running.all().into_iter();
+        Ok(running.map(|it| (it.clone(), take(&it.key))).collect())
+    }
+
+    /// Changes a setting on this instance, and within seconds on all others.
+    pub async fn set(
+        &self,
+        by: UserId,
+        key: &str,
+        value: &str,
+    ) -> Result<(), SettingOverrideError> {
+        let RunningSetting { key, is_secret, .. } = self.find(key)?;
+        if is_secret {
+            return Err(SettingOverrideError::Secret);
+        }
+        let updated_at = self.clock.now();
+        let object = format!("setting:{key}");
+        let effects = SideEffects::of_object(updated_at, Some(by), object, "Setting.Changed");
+        let (value, updated_by) = (value.to_owned(), Some(by));
+        let setting = SettingOverride { key, value, updated_at, updated_by };
+        for _ in 0..MAX_TRIES {
+            let mut layer = self.store.load().await?;
+            layer.settings.retain(|it| it.key != setting.key);
+            layer.settings.push(setting.clone());
+            let values = layer.values();
+            self.running.check(&values).map_err(SettingOverrideError::Invalid)?;
+            if self.store.set(setting.clone(), layer.version, effects.clone()).await? {
+                self.running.apply(values);
+                return Ok(());
+            }
+        }
+        Err(Unavailable::new("settings", "too many changes at once").into())
+    }
+
+    /// Takes a change back: the value of the other layers is in force again.
+    pub async fn reset(&self, by: UserId, key: &str) -> Result<(), SettingOverrideError> {
+        let RunningSetting { key, .. } = self.find(key)?;
+        let object = format!("setting:{key}");
+        let effects = SideEffects::of_object(self.clock.now(), Some(by), object, "Setting.Reset");
+        for _ in 0..MAX_TRIES {
+            let mut layer = self.store.load().await?;
+            let before = layer.settings.len();
+            layer.settings.retain(|it| it.key != key);
+            if layer.settings.len() == before {
+                return Ok(());
+            }
+            let values = layer.values();
+            self.running.check(&values).map_err(SettingOverrideError::Invalid)?;
+            if self.store.remove(&key, layer.version, effects.clone()).await? {
+                self.running.apply(values);
+                return Ok(());
+            }
+        }
+        Err(Unavailable::new("settings", "too many changes at once").into())
+    }
+
+    /// Applies the changes that another instance stored, if there are any since
+    /// `version`. Returns the version that is in force.
+    pub async fn refresh(&self, version: Option<i64>) -> Result<i64, Unavailable> {
+        let layer = self.store.load().await?;
+        let is_new = version.map_or(!layer.settings.is_empty(), |it| it != layer.version);
+        if is_new {
+            self.running.apply(layer.values());
+        }
+        Ok(layer.version)
+    }
+
+    fn find(&self, key: &str) -> Result<RunningSetting, SettingOverrideError> {
+        let mut all = self.running.all().into_iter();
+        all.find(|it| it.key.eq_ignore_ascii_case(key)).ok_or(SettingOverrideError::Unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests;

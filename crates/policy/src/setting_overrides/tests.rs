@@ -1,0 +1,95 @@
+//! Tests of changing settings, with a store and settings that are mocks.
+
+use pia_testkit::FixedClock;
+
+use super::*;
+
+fn layer(version: i64, settings: &[(&str, &str)]) -> OverrideLayer {
+    let setting = |(key, value): &(&str, &str)| SettingOverride {
+        key: (*key).to_owned(),
+        value: (*value).to_owned(),
+        updated_at: Timestamp::UNIX_EPOCH,
+        updated_by: None,
+    };
+    OverrideLayer { version, settings: settings.iter().map(setting).collect() }
+}
+
+fn values(settings: &[(&str, &str)]) -> Vec<(String, String)> {
+    settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+/// Settings with one that is public and one that is a secret.
+fn running() -> MockRunningSettings {
+    let setting = |key: &str, is_secret| RunningSetting {
+        key: key.to_owned(),
+        value: None,
+        is_secret,
+        origin: None,
+    };
+    let mut running = MockRunningSettings::new();
+    running.expect_all().returning(move || vec![setting("A:Open", false), setting("A:Key", true)]);
+    running
+}
+
+fn overrides(store: MockOverrideStore, running: MockRunningSettings) -> SettingOverrides {
+    let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
+    SettingOverrides::new(Arc::new(store), Arc::new(running), clock)
+}
+
+#[tokio::test]
+async fn a_change_that_another_one_overtook_is_checked_and_stored_again() {
+    let (mut store, mut running) = (MockOverrideStore::new(), running());
+    let mut version = 0;
+    store.expect_load().times(2).returning(move || {
+        version += 1;
+        Ok(layer(version, &[("A:Open", "old"), ("B:Other", "1")]))
+    });
+    let after = values(&[("B:Other", "1"), ("A:Open", "new")]);
+    let (checked, applied) = (after.clone(), after);
+    running.expect_check().withf(move |it| it == checked).times(2).returning(|_| Ok(()));
+    store.expect_set().times(2).returning(|setting, seen, _| {
+        assert_eq!(setting.key, "A:Open");
+        Ok(seen == 2)
+    });
+    running.expect_apply().withf(move |it| *it == applied).once().return_const(());
+
+    let changed = overrides(store, running).set(UserId::generate(), "a:open", "new").await;
+
+    changed.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_unknown_secret_or_invalid_is_not_stored() {
+    let (mut store, mut running) = (MockOverrideStore::new(), running());
+    store.expect_load().returning(|| Ok(layer(1, &[])));
+    running.expect_check().returning(|_| Err(vec!["expected a number".to_owned()]));
+    let (overrides, by) = (overrides(store, running), UserId::generate());
+
+    let unknown = overrides.set(by, "A:None", "1").await.unwrap_err();
+    let secret = overrides.set(by, "A:Key", "1").await.unwrap_err();
+    let invalid = overrides.set(by, "A:Open", "x").await.unwrap_err();
+
+    assert!(matches!(unknown, SettingOverrideError::Unknown));
+    assert!(matches!(secret, SettingOverrideError::Secret));
+    assert_eq!(invalid.to_string(), "expected a number");
+    let unset = overrides.reset(by, "A:Open").await;
+    assert!(unset.is_ok(), "a setting that was not changed");
+}
+
+#[tokio::test]
+async fn changes_of_other_instances_are_applied_once() {
+    let (mut store, mut running) = (MockOverrideStore::new(), running());
+    let mut layers =
+        [layer(0, &[]), layer(1, &[("A:Open", "1")]), layer(1, &[]), layer(2, &[])].into_iter();
+    store.expect_load().returning(move || Ok(layers.next().unwrap()));
+    let mut expected = [values(&[("A:Open", "1")]), vec![]].into_iter();
+    running.expect_apply().times(2).returning(move |it| assert_eq!(Some(it), expected.next()));
+    let overrides = overrides(store, running);
+
+    let mut version = None;
+    for _ in 0..4 {
+        version = Some(overrides.refresh(version).await.unwrap());
+    }
+
+    assert_eq!(version, Some(2));
+}
