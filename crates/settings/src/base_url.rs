@@ -42,6 +42,8 @@ impl BaseUrl {
 }
 
 impl Setting for BaseUrl {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let form = || Reason::form("expected a URL such as https://pia.example.com");
         let url = Url::parse(text.trim()).map_err(|_says_no_more| form())?;

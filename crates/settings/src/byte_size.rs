@@ -25,6 +25,8 @@ impl ByteSize {
 }
 
 impl Setting for ByteSize {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim().to_ascii_lowercase();
         let end = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());

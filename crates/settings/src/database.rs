@@ -126,6 +126,8 @@ fn file(path: &Path) -> String {
 }
 
 impl Setting for DatabaseKind {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         Self::from_name(text).ok_or(Reason::form("expected one of sqlite, postgresql"))
     }
@@ -136,6 +138,8 @@ impl Setting for DatabaseKind {
 }
 
 impl Setting for Synchronous {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         choice(text, &[("Full", Self::Full), ("Normal", Self::Normal)])
     }

@@ -48,6 +48,8 @@ impl Encryption {
 struct MasterKey([u8; BYTES]);
 
 impl Setting for MasterKey {
+    const IS_SECRET: bool = true;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let form = || Reason::form("expected 64 hexadecimal characters");
         let text = text.trim();

@@ -8,7 +8,7 @@ use figment::value::Value;
 use super::fault::{Code, Reason, SettingError};
 use super::section::{Layered, Outcome, join};
 use super::setting::Setting;
-use super::snapshot::Effect;
+use super::snapshot::{Effect, StoredSetting};
 
 /// Field of a setting. An invalid value is recorded, and reading continues with the default, so
 /// that an operator sees all errors at once.
@@ -32,7 +32,7 @@ impl<'a> Field<'a> {
     /// The value, or else the default.
     pub(super) fn or<T: Setting>(mut self, default: T) -> T {
         let value = self.parse().unwrap_or(default);
-        self.keep(Some(value.format()));
+        self.keep::<T>(Some(value.format()));
         value
     }
 
@@ -40,7 +40,7 @@ impl<'a> Field<'a> {
     pub(super) fn or_where_blank<T: Setting>(mut self, default: T) -> T {
         let text = self.text().filter(|it| !it.trim().is_empty());
         let value = text.and_then(|it| self.understand(it)).unwrap_or(default);
-        self.keep(Some(value.format()));
+        self.keep::<T>(Some(value.format()));
         value
     }
 
@@ -57,7 +57,7 @@ impl<'a> Field<'a> {
             }
             value => value.unwrap_or(default),
         };
-        self.keep(Some(value.format()));
+        self.keep::<T>(Some(value.format()));
         value
     }
 
@@ -75,7 +75,7 @@ impl<'a> Field<'a> {
             }
             inside
         });
-        self.keep(inside.as_ref().map(Setting::format));
+        self.keep::<T>(inside.as_ref().map(Setting::format));
         inside
     }
 
@@ -83,7 +83,7 @@ impl<'a> Field<'a> {
     pub(super) fn optional<T: Setting>(mut self) -> Option<T> {
         let text = self.text().filter(|it| !it.trim().is_empty());
         let value = text.and_then(|it| self.understand(it));
-        self.keep(value.as_ref().map(Setting::format));
+        self.keep::<T>(value.as_ref().map(Setting::format));
         value
     }
 
@@ -91,7 +91,7 @@ impl<'a> Field<'a> {
     /// be there without.
     pub(super) fn optional_or_blank<T: Setting>(mut self) -> Option<T> {
         let value = self.parse();
-        self.keep(value.as_ref().map(Setting::format));
+        self.keep::<T>(value.as_ref().map(Setting::format));
         value
     }
 
@@ -102,7 +102,7 @@ impl<'a> Field<'a> {
         if text.is_none() && self.found().is_none_or(|it| it.as_str().is_some()) {
             self.refuse(Reason::new(Code::Missing, format!("is missing: {advice}")));
         }
-        self.keep(value.as_ref().map(Setting::format));
+        self.keep::<T>(value.as_ref().map(Setting::format));
         value
     }
 
@@ -130,7 +130,7 @@ impl<'a> Field<'a> {
             _ => {}
         }
         let told: Vec<_> = values.iter().map(Setting::format).collect();
-        self.keep(Some(told.join(",")));
+        self.keep::<T>(Some(told.join(",")));
         values
     }
 
@@ -184,7 +184,9 @@ impl<'a> Field<'a> {
         self.outcome.faults.push(SettingError::of_key(self.key.clone(), origin, reason));
     }
 
-    fn keep(self, value: Option<String>) {
-        self.outcome.snapshot.keep(self.key, self.effect, value);
+    fn keep<T: Setting>(self, value: Option<String>) {
+        let origin = self.found().and_then(|it| self.layered.origin(it));
+        let setting = StoredSetting::new(self.effect, value, T::IS_SECRET, origin);
+        self.outcome.snapshot.keep(self.key, setting);
     }
 }

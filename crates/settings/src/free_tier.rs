@@ -19,6 +19,8 @@ pub(super) fn from_section(from: &mut Section<'_>) -> FreeTier {
 }
 
 impl Setting for GroupId {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let id = Uuid::try_parse(text.trim());
         id.map(Self).map_err(|_quotes| Reason::form("expected the id of a group"))

@@ -64,6 +64,8 @@ impl Jwt {
 struct SigningKey(Secret<String>);
 
 impl Setting for SigningKey {
+    const IS_SECRET: bool = true;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let key = Secret::<String>::parse(text)?;
         if text.chars().count() < MIN_SECRET_CHARS {

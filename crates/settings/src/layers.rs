@@ -90,6 +90,11 @@ impl Layer {
         layer
     }
 
+    /// Settings that administrators changed in the console.
+    pub(super) fn console(settings: &[(String, String)]) -> Self {
+        Self { origin: "the console".to_owned(), ..Self::command_line(settings) }
+    }
+
     fn empty(origin: &str) -> Self {
         Self { origin: origin.to_owned(), settings: Dict::new() }
     }

@@ -79,7 +79,7 @@ pub use rate_limits::RateLimits;
 pub use server::{ServerConfig, TlsFiles};
 pub use setup::SetupConfig;
 pub use smtp::Smtp;
-pub use snapshot::Effect;
+pub use snapshot::{Effect, ReloadableSetting};
 pub use sources::Sources;
 pub use sync::SyncConfig;
 pub use token_usage::TokenUsage;

@@ -8,7 +8,7 @@ use pia_kernel::LiveSetting;
 use super::Config;
 use super::fault::Faults;
 use super::notice::Notice;
-use super::snapshot::{Effect, Snapshot};
+use super::snapshot::{Effect, ReloadableSetting, Snapshot};
 use super::sources::Sources;
 
 type Follower = Box<dyn Fn(&Config) + Send>;
@@ -18,10 +18,14 @@ pub struct LiveConfig {
     /// Settings at the start, in force where a change needs a restart.
     started: Arc<Snapshot>,
     state: Mutex<State>,
+    /// Held while sources are read, so that the last reading counts.
+    reading: Mutex<()>,
 }
 
 struct State {
     latest: Arc<Config>,
+    /// Settings above all sources.
+    overrides: Vec<(String, String)>,
     followers: Vec<Follower>,
 }
 
@@ -42,7 +46,12 @@ impl LiveConfig {
         let started = Arc::clone(&config.snapshot);
         Self {
             started,
-            state: Mutex::new(State { latest: Arc::new(config), followers: Vec::new() }),
+            state: Mutex::new(State {
+                latest: Arc::new(config),
+                overrides: Vec::new(),
+                followers: Vec::new(),
+            }),
+            reading: Mutex::new(()),
         }
     }
 
@@ -88,7 +97,9 @@ impl LiveConfig {
     /// Reads the sources again and applies what they say, with a line in the
     /// log for each change. With a fault in them everything stays as it was.
     pub fn reload(&self, sources: &Sources) -> Result<SettingChanges, Faults> {
-        let changes = match sources.load_config() {
+        let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let overrides = self.lock().overrides.clone();
+        let changes = match sources.load_config_below(&overrides) {
             Ok(config) => self.apply(config),
             Err(faults) => {
                 for fault in faults.iter() {
@@ -99,6 +110,22 @@ impl LiveConfig {
         };
         changes.log();
         Ok(changes)
+    }
+
+    /// Puts settings above all sources, in the place of any before, and reads
+    /// the sources again as [`Self::reload`] does.
+    pub fn override_with(
+        &self,
+        sources: &Sources,
+        overrides: Vec<(String, String)>,
+    ) -> Result<SettingChanges, Faults> {
+        self.lock().overrides = overrides;
+        self.reload(sources)
+    }
+
+    /// Returns the settings that take effect when they are reloaded, by key.
+    pub fn reloadable(&self) -> Vec<ReloadableSetting> {
+        self.latest().snapshot.reloadable().collect()
     }
 
     /// Half a change does no harm: each part is replaced as a whole.

@@ -56,6 +56,8 @@ impl LocalAuth {
 }
 
 impl Setting for RegistrationPolicy {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let names = [Self::Open, Self::Invitation, Self::Closed].map(|it| (name(it), it));
         choice(text, &names)
@@ -78,6 +80,8 @@ fn name(policy: RegistrationPolicy) -> &'static str {
 struct Domain(String);
 
 impl Setting for Domain {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim();
         let domain = text.strip_prefix('@').unwrap_or(text).to_lowercase();

@@ -38,6 +38,8 @@ impl Logging {
 struct Level(String);
 
 impl Setting for Level {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let level = String::parse(text)?;
         EnvFilter::try_new(&level).map_err(|_may_quote| {
@@ -52,6 +54,8 @@ impl Setting for Level {
 }
 
 impl Setting for LogFormat {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         choice(text, &[("text", Self::Text), ("json", Self::Json)])
     }

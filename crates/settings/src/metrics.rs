@@ -26,6 +26,8 @@ impl MetricsConfig {
 struct Token(Secret<String>);
 
 impl Setting for Token {
+    const IS_SECRET: bool = true;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let token = Secret::<String>::parse(text)?;
         if text.chars().count() < MIN_TOKEN_CHARS || known_secrets::is_known(text) {

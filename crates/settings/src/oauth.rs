@@ -104,6 +104,8 @@ fn authority(
 struct Authority(String);
 
 impl Setting for Authority {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let form = || Reason::form("expected a URL such as https://login.example.com");
         let text = text.trim();
@@ -134,6 +136,8 @@ impl Setting for Authority {
 struct TenantId(String);
 
 impl Setting for TenantId {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim().to_ascii_lowercase();
         let lengths: Vec<usize> = text.split('-').map(str::len).collect();
@@ -159,6 +163,8 @@ impl Scopes {
 }
 
 impl Setting for Scopes {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let parts = text.split([' ', ',']).filter(|it| !it.is_empty());
         let scopes: Vec<String> = parts.map(str::to_owned).collect();

@@ -63,6 +63,8 @@ pub struct TlsFiles {
 struct ServerName(String);
 
 impl Setting for ServerName {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let name = text.trim();
         let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count());
@@ -89,6 +91,8 @@ impl Hsts {
 }
 
 impl Setting for Hsts {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let hsts = Self(text.trim().to_owned());
         if hsts.0 == "off" || hsts.policy().is_some() {
@@ -203,6 +207,8 @@ fn derived(address: SocketAddr, tls: bool, base_path: &str) -> BaseUrl {
 struct BasePath(String);
 
 impl Setting for BasePath {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim();
         let plain = |it: char| it.is_ascii_alphanumeric() || "-_.~".contains(it);

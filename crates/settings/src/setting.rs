@@ -16,6 +16,9 @@ const MAX_VALUE_BYTES: usize = 16 * 1024;
 /// Texts become numbers and the like only here, where it is known what each is
 /// for: a key of digits stays a key.
 pub(super) trait Setting: Sized {
+    /// True if its values are shown to nobody.
+    const IS_SECRET: bool;
+
     /// The value that `text` stands for. What it answers instead quotes
     /// nothing of the text.
     fn parse(text: &str) -> Result<Self, Reason>;
@@ -51,6 +54,8 @@ fn printable(text: &str) -> Result<&str, Reason> {
 macro_rules! whole_numbers {
     ($($type:ty),*) => {$(
         impl Setting for $type {
+            const IS_SECRET: bool = false;
+
             fn parse(text: &str) -> Result<Self, Reason> {
                 let text = text.trim();
                 let digits = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
@@ -67,6 +72,8 @@ macro_rules! whole_numbers {
 whole_numbers!(u32, usize);
 
 impl Setting for bool {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         choice(text, &[("true", true), ("false", false)])
     }
@@ -77,6 +84,8 @@ impl Setting for bool {
 }
 
 impl Setting for String {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         match printable(text.trim())? {
             "" => Err(Reason::form("expected a text")),
@@ -91,6 +100,8 @@ impl Setting for String {
 
 /// Taken as it stands: a blank at its end may be part of a password.
 impl Setting for Secret<String> {
+    const IS_SECRET: bool = true;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         if text.trim().is_empty() {
             return Err(Reason::form("expected a text"));
@@ -104,6 +115,8 @@ impl Setting for Secret<String> {
 }
 
 impl Setting for PathBuf {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         String::parse(text).map(Self::from)
     }
@@ -114,6 +127,8 @@ impl Setting for PathBuf {
 }
 
 impl Setting for SocketAddr {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let parsed = text.trim().parse();
         parsed.map_err(|_quotes_nothing: std::net::AddrParseError| {
@@ -127,6 +142,8 @@ impl Setting for SocketAddr {
 }
 
 impl Setting for IpNet {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim();
         let one = || text.parse::<IpAddr>().ok().map(Self::from);

@@ -89,6 +89,8 @@ fn warn(from: &mut Section<'_>, relay: &MailSettings) {
 }
 
 impl Setting for Host {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         text.trim().parse().map_err(|err: pia_mail::InvalidHost| Reason::form(err.to_string()))
     }
@@ -99,6 +101,8 @@ impl Setting for Host {
 }
 
 impl Setting for SenderAddress {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         text.trim().parse().map_err(|err: pia_mail::InvalidAddress| Reason::form(err.to_string()))
     }
@@ -112,6 +116,8 @@ const SECURITIES: [(&str, Security); 3] =
     [("starttls", Security::StartTls), ("tls", Security::Tls), ("none", Security::None)];
 
 impl Setting for Security {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         choice(text, &SECURITIES)
     }
@@ -123,6 +129,8 @@ impl Setting for Security {
 }
 
 impl Setting for Language {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         choice(text, &[Self::En, Self::De].map(|it| (it.tag(), it)))
     }

@@ -14,19 +14,57 @@ pub enum Effect {
     Restart,
 }
 
+/// Setting as it was read.
 #[derive(Clone)]
-struct StoredSettings {
+pub(super) struct StoredSetting {
     effect: Effect,
     value: Option<Secret<String>>,
+    is_secret: bool,
+    origin: Option<String>,
+}
+
+/// Setting that takes effect when it is reloaded, as administrators see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReloadableSetting {
+    /// Key: `Section:Key`.
+    pub key: String,
+    /// Value, or its default; none if there is none, and of a secret.
+    pub value: Option<String>,
+    /// True if its value is shown to nobody.
+    pub is_secret: bool,
+    /// Layer that sets it; none if the default is in force.
+    pub origin: Option<String>,
 }
 
 /// The settings that there are, each with what it is now. Tells names alone.
 #[derive(Clone, Default)]
-pub(super) struct Snapshot(BTreeMap<String, StoredSettings>);
+pub(super) struct Snapshot(BTreeMap<String, StoredSetting>);
+
+impl StoredSetting {
+    pub(super) fn new(
+        effect: Effect,
+        value: Option<String>,
+        is_secret: bool,
+        origin: Option<String>,
+    ) -> Self {
+        Self { effect, value: value.map(Secret::new), is_secret, origin }
+    }
+}
 
 impl Snapshot {
-    pub(super) fn keep(&mut self, key: String, effect: Effect, value: Option<String>) {
-        self.0.insert(key, StoredSettings { effect, value: value.map(Secret::new) });
+    pub(super) fn keep(&mut self, key: String, setting: StoredSetting) {
+        self.0.insert(key, setting);
+    }
+
+    /// Returns the settings that take effect when they are reloaded, by key.
+    pub(super) fn reloadable(&self) -> impl Iterator<Item = ReloadableSetting> {
+        let reloadable = self.0.iter().filter(|(_, it)| it.effect == Effect::Reload);
+        reloadable.map(|(key, it)| ReloadableSetting {
+            key: key.clone(),
+            value: it.value.as_ref().filter(|_| !it.is_secret).map(|value| value.expose().clone()),
+            is_secret: it.is_secret,
+            origin: it.origin.clone(),
+        })
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {

@@ -75,21 +75,27 @@ impl Sources {
 
     /// Loads the configuration of a serving process.
     pub fn load_config(&self) -> Result<Config, Faults> {
-        let (config, outcome) = self.read_with(Config::from_section)?;
+        self.load_config_below(&[])
+    }
+
+    /// Loads the configuration of a serving process with `overrides` above all
+    /// layers: keys and values.
+    pub fn load_config_below(&self, overrides: &[(String, String)]) -> Result<Config, Faults> {
+        let (config, outcome) = self.read_with(overrides, Config::from_section)?;
         Ok(config.with(outcome))
     }
 
     /// Loads the configuration of a migration, and no more: no secret but those
     /// of the connection strings is needed.
     pub fn read_for_migration(&self) -> Result<MigrationConfig, Faults> {
-        let (config, outcome) = self.read_with(MigrationConfig::from_section)?;
+        let (config, outcome) = self.read_with(&[], MigrationConfig::from_section)?;
         Ok(MigrationConfig { notices: outcome.notices, ..config })
     }
 
     /// Loads the configuration of administration, and no more: signing keys are
     /// not needed.
     pub fn read_for_admin(&self) -> Result<AdminConfig, Faults> {
-        let (config, _outcome) = self.read_with(AdminConfig::from_section)?;
+        let (config, _outcome) = self.read_with(&[], AdminConfig::from_section)?;
         Ok(config)
     }
 
@@ -104,9 +110,10 @@ impl Sources {
 
     fn read_with<T>(
         &self,
+        overrides: &[(String, String)],
         read: impl FnOnce(&mut Section<'_>) -> Option<T>,
     ) -> Result<(T, Outcome), Faults> {
-        let layered = self.layered()?;
+        let layered = self.layered(overrides)?;
         let mut outcome = Outcome::default();
         let config = read(&mut Section::all(&layered, &mut outcome));
         unknown::look(&layered, &mut outcome);
@@ -116,7 +123,7 @@ impl Sources {
         }
     }
 
-    fn layered(&self) -> Result<Layered, Faults> {
+    fn layered(&self, overrides: &[(String, String)]) -> Result<Layered, Faults> {
         let (mut layers, mut faults) = (Figment::new(), Vec::new());
         for name in self.names() {
             match Layer::json(&name, &self.dir.join(&name)) {
@@ -130,6 +137,7 @@ impl Sources {
         }
         Faults::check(faults)?;
         let layers = layers.merge(Layer::command_line(&self.arguments));
+        let layers = layers.merge(Layer::console(overrides));
         Ok(Layered::new(layers, self.environment.clone(), self.dir.clone())?)
     }
 }

@@ -11,6 +11,8 @@ const UNITS: [(&str, u64); 5] =
 /// `00:15:00`, `1.12:00:00` (a day and a half), `500ms`, `30s`, `15m`, `8h` or
 /// `30d`. A bare number is refused, since one cannot tell of what.
 impl Setting for Duration {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim();
         let millis = if text.contains(':') { clock(text) } else { unit(text) };

@@ -69,6 +69,8 @@ impl SyncConfig {
 }
 
 impl Setting for ConflictStrategy {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let names = [Self::LastWriteWins, Self::ServerWins].map(|it| (name(it), it));
         choice(text, &names)

@@ -81,6 +81,8 @@ impl Entry {
 }
 
 impl Setting for SearchDepth {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         choice(text, &Self::ALL.map(|it| (it.name(), it)))
     }

@@ -14,6 +14,8 @@ const MAX_ID_CHARS: usize = 100;
 pub(super) struct EntryId(pub(super) String);
 
 impl Setting for EntryId {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let id = String::parse(text)?;
         if id.chars().count() > MAX_ID_CHARS {
@@ -39,6 +41,8 @@ impl Setting for EntryId {
 pub(super) struct ApiKey(pub(super) Secret<String>);
 
 impl Setting for ApiKey {
+    const IS_SECRET: bool = true;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim();
         if !text.bytes().all(|it| it.is_ascii_graphic()) {
@@ -59,6 +63,8 @@ impl Setting for ApiKey {
 pub(super) struct ApiVersion(pub(super) String);
 
 impl Setting for ApiVersion {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim();
         let plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'.');

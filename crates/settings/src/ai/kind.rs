@@ -16,6 +16,8 @@ pub(super) enum Kind {
 }
 
 impl Setting for Kind {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         if text.trim().eq_ignore_ascii_case(LINKUP) {
             return Ok(Self::Search);
@@ -33,6 +35,8 @@ impl Setting for Kind {
 }
 
 impl Setting for ProviderType {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         if text.trim().eq_ignore_ascii_case(LINKUP) {
             return Err(Reason::combination("Linkup searches the web and is no chat model"));
@@ -80,6 +84,8 @@ pub(super) fn is_public(provider: ProviderType) -> bool {
 }
 
 impl Setting for ReasoningEffort {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         choice(text, &Self::ALL.map(|it| (it.name(), it)))
     }

@@ -98,6 +98,8 @@ impl Price {
 const MAX_PRICE_CHARS: usize = 36;
 
 impl Setting for Price {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let form = || Reason::form("expected a number from 0 to 10000000");
         thousandths(text.trim()).map(Self).ok_or_else(form)

@@ -17,6 +17,8 @@ pub(super) fn unsupported(from: &mut Section<'_>, effect: Effect) -> Vec<&'stati
 struct Parameter(&'static str);
 
 impl Setting for Parameter {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let known = SAMPLING.into_iter().find(|it| it.eq_ignore_ascii_case(text.trim()));
         known.map(Self).ok_or(Reason::form("expected temperature, top_p or top_k"))

@@ -31,6 +31,8 @@ struct PricedType {
 }
 
 impl Setting for PricedType {
+    const IS_SECRET: bool = false;
+
     fn parse(text: &str) -> Result<Self, Reason> {
         let form = || Reason::form("expected types with prices in credits, such as web_search=10");
         let (kind, price) = text.split_once('=').ok_or_else(form)?;

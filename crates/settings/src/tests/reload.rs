@@ -179,3 +179,38 @@ fn nobody_looks_any_more_once_the_watch_is_dropped() {
     while told.recv_timeout(LATE).is_ok() {}
     assert!(told.try_recv().is_err());
 }
+
+#[test]
+fn overrides_are_above_all_layers_until_they_are_taken_back() {
+    let operator = Operator::development().argument("LocalAuth:Registration=invitation");
+    let config = live(&operator);
+    let policy = config.follow(|it| it.local_auth.registration.policy);
+    let closed = vec![("LocalAuth:Registration".to_owned(), "closed".to_owned())];
+
+    config.override_with(&operator.sources, closed).unwrap();
+    config.reload(&operator.sources).unwrap();
+
+    let shown = |key: &str| config.reloadable().into_iter().find(|it| it.key == key).unwrap();
+    let registration = shown("LocalAuth:Registration");
+    assert_eq!(*policy.get(), RegistrationPolicy::Closed);
+    assert_eq!(registration.value.as_deref(), Some("closed"));
+    assert_eq!(registration.origin.as_deref(), Some("the console"));
+    let invalid = vec![("LocalAuth:Registration".to_owned(), "perhaps".to_owned())];
+    assert!(operator.sources.load_config_below(&invalid).is_err());
+    assert!(config.override_with(&operator.sources, invalid).is_err());
+    assert_eq!(*policy.get(), RegistrationPolicy::Closed);
+    config.override_with(&operator.sources, Vec::new()).unwrap();
+    assert_eq!(shown("LocalAuth:Registration").origin.as_deref(), Some("the command line"));
+}
+
+#[test]
+fn only_what_reloads_is_shown_and_no_secret() {
+    let operator =
+        Operator::development().argument("Metrics:Token=s3cret-word-of-thirty-two-letters-");
+    let shown = live(&operator).reloadable();
+
+    assert!(!format!("{shown:?}").contains("s3cret-word"));
+    assert!(shown.iter().all(|it| it.key != "Database:Provider"));
+    assert!(shown.iter().filter(|it| it.is_secret).all(|it| it.value.is_none()));
+    assert!(shown.iter().any(|it| it.key == "Metrics:Token" && it.is_secret));
+}
