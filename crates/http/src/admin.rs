@@ -16,6 +16,7 @@ pub(crate) mod plugins;
 pub(crate) mod policy_versions;
 pub(crate) mod row_version;
 mod session;
+pub(crate) mod settings;
 
 pub(crate) use description::description;
 pub(crate) use login::{AdminLoginRequest, AdminSessionResponse, login};

@@ -6,7 +6,10 @@ use pia_assistant::Credits;
 use pia_e2ee::E2ee;
 use pia_identity::{CallerState, Identity, ReauthProof};
 use pia_kernel::{AuditLog, LiveSetting, Reauthentication, Secret, SessionId, UserId};
-use pia_policy::{ClientPolicies, Feedback, Groups, ManagedPersonas, Plugins, TrustedCertificates};
+use pia_policy::{
+    ClientPolicies, Feedback, Groups, ManagedPersonas, Plugins, SettingOverrides,
+    TrustedCertificates,
+};
 use pia_sync::Chats;
 use pia_web::{ApiError, ConcurrencyLimiter, Runner};
 
@@ -39,6 +42,8 @@ pub struct Api {
     pub audit: Arc<dyn AuditLog>,
     /// Reports on answers.
     pub feedback: Feedback,
+    /// Settings that administrators change while the server runs.
+    pub settings: SettingOverrides,
     /// Credits left to a caller.
     pub credits: Credits,
     /// Dependencies that `/ready` checks.

@@ -8,4 +8,5 @@ mod groups;
 mod personas;
 mod plugins;
 mod policy;
+mod settings;
 mod sync;

@@ -19,6 +19,7 @@ mod passwords;
 mod personas;
 mod plugins;
 mod providers;
+mod settings;
 mod sync;
 mod utility;
 
@@ -52,6 +53,7 @@ pub fn routes() -> Vec<Route> {
         feedback::routes(),
         plugins::routes(),
         audit::routes(),
+        settings::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

@@ -4,6 +4,7 @@ mod group_rules;
 mod group_watch;
 mod page_accounts;
 mod personas;
+mod running_config;
 mod waiting_devices;
 
 use async_trait::async_trait;
@@ -15,6 +16,7 @@ pub(crate) use group_rules::PolicyGroupRules;
 pub(crate) use group_watch::GroupCaches;
 pub(crate) use page_accounts::PageAccounts;
 pub(crate) use personas::PolicyPersonas;
+pub(crate) use running_config::RunningConfig;
 pub(crate) use waiting_devices::WaitingDevices;
 
 /// Identity's secrets, sealed under the master key.

@@ -27,7 +27,7 @@ use pia_identity::DEFAULT_GROUP;
 use pia_kernel::{Clock, Unavailable};
 use pia_policy::Groups;
 use pia_sealing::MasterKeyError;
-use pia_settings::LiveConfig;
+use pia_settings::{LiveConfig, Sources};
 use pia_storage::StartupError;
 use pia_storage_assistant::SqlCreditStore;
 use pia_storage_lifecycle::SqlAuditChain;
@@ -42,7 +42,7 @@ use tokio_util::task::TaskTracker;
 use crate::free_group::FreeGroup;
 use crate::housekeeping::Housekeeping;
 use crate::pulse;
-use crate::{audit_sequencer, checkpoints};
+use crate::{audit_sequencer, checkpoints, settings_follower};
 use infrastructure::Infrastructure;
 use use_cases::UseCases;
 
@@ -131,9 +131,13 @@ impl Background {
 ///
 /// Call it on the runtime that outlives all others: connections to the
 /// database are driven there.
-pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, ComposeError> {
+pub async fn compose(
+    config: &Arc<LiveConfig>,
+    sources: &Sources,
+    clock: Arc<dyn Clock>,
+) -> Result<App, ComposeError> {
     let base = Infrastructure::open(config, clock).await?;
-    let use_cases = UseCases::compose(&base)?;
+    let use_cases = UseCases::compose(&base, sources)?;
     let callers = &use_cases.identity_parts.callers;
     let free = config.follow(|it| it.free_tier.group.unwrap_or(DEFAULT_GROUP));
     let GroupPolicy { groups, rules } = GroupPolicy::compose(&base.db, callers, free, &base.clock);
@@ -157,6 +161,7 @@ pub async fn compose(config: &LiveConfig, clock: Arc<dyn Clock>) -> Result<App, 
     tasks.spawn(checkpoints::run(base.db.clone(), stop.clone()));
     let chain = SqlAuditChain::new(base.db.clone());
     tasks.spawn(audit_sequencer::run(chain, stop.clone()));
+    tasks.spawn(settings_follower::run(use_cases.settings.clone(), stop.clone()));
     let named = config.follow(|it| it.free_tier.group);
     let free_group = FreeGroup { named, groups: Arc::new(SqlGroups::new(base.db.clone())) };
     tasks.spawn(free_group.watch(stop.clone()));

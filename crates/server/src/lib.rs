@@ -14,6 +14,7 @@ mod process;
 mod pulse;
 mod readiness;
 mod serve;
+mod settings_follower;
 mod setup;
 mod shutdown;
 mod tls;

@@ -94,7 +94,8 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     }
     let (listen, shutdown) = (listen(&config)?, config.server.shutdown_timeout);
     let live = Arc::new(LiveConfig::new(config));
-    let app = compose(&live, Arc::new(SystemClock)).await.map_err(Failure::Compose)?;
+    let app = compose(&live, &sources, Arc::new(SystemClock)).await;
+    let app = app.map_err(Failure::Compose)?;
     let _watching = follow(Arc::clone(&live), sources, level)?;
 
     let asked = shutdown::requested().map_err(system("signals"))?;

@@ -19,7 +19,7 @@ use crate::setup::{Administrators, Setup};
 
 /// Infrastructure that everything else is built on.
 pub(super) struct Infrastructure<'a> {
-    pub(super) config: &'a LiveConfig,
+    pub(super) config: &'a Arc<LiveConfig>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) db: Database,
     pub(super) sealer: Sealer,
@@ -35,7 +35,7 @@ pub(super) struct Infrastructure<'a> {
 
 impl<'a> Infrastructure<'a> {
     pub(super) async fn open(
-        config: &'a LiveConfig,
+        config: &'a Arc<LiveConfig>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
         let start = config.latest();

@@ -35,6 +35,7 @@ pub(super) fn api(
         plugins,
         certificates,
         feedback,
+        settings,
         lifecycle,
         ..
     } = use_cases;
@@ -52,6 +53,7 @@ pub(super) fn api(
         certificates,
         audit: lifecycle.audit,
         feedback,
+        settings,
         credits,
         readiness: Arc::new(readiness),
         openapi: base.config.follow(|it| it.open_api.enabled),

@@ -5,9 +5,13 @@ use std::sync::Arc;
 use pia_e2ee::E2ee;
 use pia_http::SyncApi;
 use pia_identity::{Administration, Identity};
-use pia_policy::{ClientPolicies, Feedback, ManagedPersonas, Plugins, TrustedCertificates};
+use pia_policy::{
+    ClientPolicies, Feedback, ManagedPersonas, Plugins, SettingOverrides, TrustedCertificates,
+};
+use pia_settings::Sources;
 use pia_storage_policy::{
     SqlCertificates, SqlClientPolicies, SqlFeedback, SqlManagedPersonas, SqlPlugins,
+    SqlSettingOverrides,
 };
 use pia_sync::Chats;
 use pia_uploads::FileReader;
@@ -17,6 +21,7 @@ use super::identity::{self, IdentityParts};
 use super::infrastructure::Infrastructure;
 use super::lifecycle::Lifecycle;
 use super::{ComposeError, chats, e2ee, sync};
+use crate::bridges::RunningConfig;
 
 /// The use cases of all domains, each domain's as one value.
 pub(super) struct UseCases {
@@ -32,10 +37,14 @@ pub(super) struct UseCases {
     pub(super) plugins: Plugins,
     pub(super) certificates: TrustedCertificates,
     pub(super) feedback: Feedback,
+    pub(super) settings: SettingOverrides,
 }
 
 impl UseCases {
-    pub(super) fn compose(base: &Infrastructure<'_>) -> Result<Self, ComposeError> {
+    pub(super) fn compose(
+        base: &Infrastructure<'_>,
+        sources: &Sources,
+    ) -> Result<Self, ComposeError> {
         let identity_parts = IdentityParts::compose(base)?;
         let lifecycle = Lifecycle::compose(base);
         let parts = AdministrationParts {
@@ -75,6 +84,11 @@ impl UseCases {
                 Arc::new(SqlFeedback::new(base.db.clone())),
                 base.config.follow(|it| it.feedback.clone()),
                 base.mail.clone(),
+                base.clock(),
+            ),
+            settings: SettingOverrides::new(
+                Arc::new(SqlSettingOverrides::new(base.db.clone())),
+                Arc::new(RunningConfig { live: Arc::clone(base.config), sources: sources.clone() }),
                 base.clock(),
             ),
         })

@@ -9,6 +9,7 @@ mod admin;
 mod admin_groups;
 mod audit;
 mod bodies;
+mod changed_settings;
 mod client_policies;
 mod console_groups;
 mod feedback;

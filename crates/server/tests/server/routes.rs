@@ -172,6 +172,9 @@ const MEANT: &str = "
     DELETE /api/admin/certificates/{id}          admins  licensed  global  GroupManagement
     GET  /api/admin/groups/{id}/members          admins  ended     global
     GET  /api/admin/users                        admins  ended     global
+    GET  /api/admin/settings                     admins  ended     global
+    PUT  /api/admin/settings/{key}               admins  ended     global
+    DELETE /api/admin/settings/{key}             admins  ended     global
     GET  /api/admin/users/{id}/effective         admins  ended     global
     GET  /api/admin/audit                        admins  ended     global
     GET  /api/admin/audit/export                 admins  ended     global
@@ -255,7 +258,7 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
     }
-    assert_eq!(closed.len(), 128);
+    assert_eq!(closed.len(), 131);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,93 @@
+//! `/api/admin/settings`.
+
+use actix_web::web::{Data, Json, Path};
+use pia_kernel::Timestamp;
+use pia_policy::{RunningSetting, SettingOverride};
+use pia_web::{ApiError, Body, Caller, FieldError};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::auth::Done;
+use crate::{Api, HttpError};
+
+/// Maximum length of a value in bytes.
+const MAX_VALUE_BYTES: usize = 16 * 1024;
+
+/// Setting that takes effect without a restart.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SettingResponse {
+    /// Key: `Section:Key`.
+    key: String,
+    /// Value in force; absent if there is none, and of a secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    /// True if the value is shown to nobody.
+    is_secret: bool,
+    /// Source of the value: `the console`, `appsettings.json` …; absent if the
+    /// default is in force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+    /// Time of the change in the console, if there is one.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed_at: Option<Timestamp>,
+    /// Id of the administrator who changed it in the console, if known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed_by: Option<String>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct SettingRequest {
+    /// Value as a text, as in `appsettings.json`: `true`, `30s`, `a,b`.
+    #[schema(value_type = String)]
+    value: Option<String>,
+}
+
+pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<SettingResponse>>, HttpError> {
+    let settings = api.settings.clone();
+    let all = api.run(async move { settings.list().await }).await?;
+    Ok(Json(all.into_iter().map(Into::into).collect()))
+}
+
+pub(crate) async fn change(
+    caller: Caller,
+    api: Data<Api>,
+    key: Path<String>,
+    Body(request): Body<SettingRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let (settings, by) = (api.settings.clone(), caller.0.user);
+    let value = request.value.filter(|it| it.len() <= MAX_VALUE_BYTES).ok_or_else(invalid)?;
+    api.run(async move { settings.set(by, &key, &value).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn reset(
+    caller: Caller,
+    api: Data<Api>,
+    key: Path<String>,
+) -> Result<Json<Done>, HttpError> {
+    let (settings, by) = (api.settings.clone(), caller.0.user);
+    api.run(async move { settings.reset(by, &key).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+fn invalid() -> ApiError {
+    let message = format!("Enter a text of at most {MAX_VALUE_BYTES} bytes.");
+    ApiError::invalid(vec![FieldError { field: "value".to_owned(), code: "invalid", message }])
+}
+
+impl From<(RunningSetting, Option<SettingOverride>)> for SettingResponse {
+    fn from((setting, change): (RunningSetting, Option<SettingOverride>)) -> Self {
+        let RunningSetting { key, value, is_secret, origin } = setting;
+        let changed_by = change.as_ref().and_then(|it| it.updated_by);
+        Self {
+            key,
+            value,
+            is_secret,
+            source: origin,
+            changed_at: change.map(|it| it.updated_at),
+            changed_by: changed_by.map(|it| it.to_string()),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Settings that administrators change while the server runs.
+
+use actix_web::http::Method;
+use pia_web::{Licensing, ResponseDoc, Route, wire};
+
+use super::KIB;
+use super::client_policies::{docs, read, write};
+use crate::admin::settings;
+use crate::auth;
+
+const SETTING: &str = "/api/admin/settings/{key}";
+const UNKNOWN: (u16, &str) =
+    (404, "There is no such setting that takes effect without a restart: `not_found`.");
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![list(), change(), reset()]
+}
+
+fn list() -> Route {
+    let answer = ResponseDoc::List(wire::<settings::SettingResponse>);
+    let docs = docs("Lists the settings that take effect without a restart.", None, answer, &[]);
+    read("/api/admin/settings", docs, |route| route.to(settings::list))
+}
+
+fn change() -> Route {
+    let docs = docs(
+        "Changes a setting on all instances.",
+        Some(wire::<settings::SettingRequest>),
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[(400, "The setting is a secret: `secret_setting`."), UNKNOWN],
+    );
+    unlicensed(write(Method::PUT, SETTING, docs, 128 * KIB, |route| route.to(settings::change)))
+}
+
+fn reset() -> Route {
+    let docs = docs(
+        "Takes the change of a setting back.",
+        None,
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[UNKNOWN],
+    );
+    unlicensed(write(Method::DELETE, SETTING, docs, KIB, |route| route.to(settings::reset)))
+}
+
+/// A row that no licence is needed for: who runs the server may set it up.
+fn unlicensed(route: Route) -> Route {
+    Route { licensing: Licensing::MayHaveEnded, feature: None, ..route }
+}

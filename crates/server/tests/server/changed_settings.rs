@@ -1,0 +1,111 @@
+//! Settings that administrators change while the server runs.
+
+use futures_util::future::join_all;
+use pia_server_testkit::console::administrator;
+use pia_server_testkit::harness::Setting;
+use pia_server_testkit::on_both_databases;
+use pia_server_testkit::patience::until;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+const SETTINGS: &str = "/api/admin/settings";
+const OPEN_API: &str = "/api/admin/settings/OpenApi:Enabled";
+
+on_both_databases!(
+    a_change_reaches_all_instances_and_outlives_them,
+    refusals_name_their_reason_and_secrets_are_shown_to_nobody,
+    of_many_changes_at_once_each_is_stored,
+);
+
+fn find<'a>(all: &'a Value, key: &str) -> &'a Value {
+    let mut all = all.as_array().expect("settings").iter();
+    all.find(|it| it["key"] == key).unwrap_or_else(|| panic!("no {key}"))
+}
+
+async fn a_change_reaches_all_instances_and_outlives_them(database: TestDatabase) {
+    let (app, _, console) = administrator(Setting::on(database)).await;
+    let other = Setting::beside(&app).start().await;
+    let published = async |of: &str| match of {
+        "app" => app.stranger().get("/openapi/v1.json").await.status,
+        _ => other.stranger().get("/openapi/v1.json").await.status,
+    };
+    let before = console.get(SETTINGS).await.body;
+    let value = find(&before, "OpenApi:Enabled")["value"].clone();
+    let changed = if value == "true" { "false" } else { "true" };
+    let status = published("app").await;
+
+    let answer = console.write("PUT", OPEN_API, json!({ "value": changed })).await;
+
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_ne!(published("app").await, status);
+    until(async || (published("other").await != status).then_some(())).await;
+    let shown = console.get(SETTINGS).await.body;
+    let shown = find(&shown, "OpenApi:Enabled");
+    assert_eq!((&shown["value"], &shown["source"]), (&json!(changed), &json!("the console")));
+    assert!(shown["changedAt"].is_string() && shown["changedBy"].is_string(), "{shown}");
+    let later = Setting::beside(&app).start().await;
+    let openapi = async || later.stranger().get("/openapi/v1.json").await.status;
+    until(async || (openapi().await != status).then_some(())).await;
+
+    let reset = console.write("DELETE", OPEN_API, Value::Null).await;
+    assert_eq!(reset.status, 200, "{}", reset.text());
+    assert_eq!(published("app").await, status);
+    until(async || (published("other").await == status).then_some(())).await;
+    let shown = console.get(SETTINGS).await.body;
+    let shown = find(&shown, "OpenApi:Enabled");
+    assert_eq!((&shown["value"], shown.get("changedAt")), (&value, None));
+    for (action, count) in [("Setting.Changed", 1), ("Setting.Reset", 1)] {
+        let entries = format!("audit_entries WHERE action = '{action}'");
+        assert_eq!(
+            app.count(&format!("{entries} AND object = 'setting:OpenApi:Enabled'")).await,
+            count
+        );
+    }
+}
+
+async fn refusals_name_their_reason_and_secrets_are_shown_to_nobody(database: TestDatabase) {
+    let setting =
+        Setting::on(database).with("Metrics__Token", "s3cret-word-of-thirty-two-letters-");
+    let (_app, client, console) = administrator(setting).await;
+    let listed = console.get(SETTINGS).await;
+    assert!(!listed.text().contains("s3cret-word"));
+    let password = find(&listed.body, "Metrics:Token");
+    assert_eq!((&password["isSecret"], password.get("value")), (&json!(true), None));
+    assert_eq!(password["source"], "the environment");
+
+    for (key, body, code) in [
+        ("Metrics:Token", json!({ "value": "other" }), "secret_setting"),
+        ("OpenApi:Enabled", json!({ "value": "perhaps" }), "validation_failed"),
+        ("OpenApi:Enabled", json!({}), "validation_failed"),
+        ("OpenApi:Enabled", json!({ "value": 1 }), "validation_failed"),
+        ("Audit:RetentionDays", json!({ "value": "0" }), "validation_failed"),
+        ("OpenApi:Enabled", json!({ "value": "x".repeat(20_000) }), "validation_failed"),
+    ] {
+        let refused = console.write("PUT", &format!("{SETTINGS}/{key}"), body).await;
+        assert_eq!(refused.refusal(), (400, code), "{}", refused.text());
+    }
+    for unknown in ["Server:Address", "Nothing:There", "x", "Audit"] {
+        let path = format!("{SETTINGS}/{unknown}");
+        let refused = console.write("PUT", &path, json!({ "value": "1" })).await;
+        assert_eq!(refused.refusal(), (404, "not_found"), "{unknown}");
+        assert_eq!(console.write("DELETE", &path, Value::Null).await.status, 404);
+    }
+    assert_eq!(client.get(SETTINGS).await.status, 401);
+}
+
+async fn of_many_changes_at_once_each_is_stored(database: TestDatabase) {
+    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let keys = ["Audit:RetentionDays", "Feedback:RetentionDays", "Feedback:AnswerRetentionDays"];
+
+    let writes = keys.map(|key| {
+        let path = format!("{SETTINGS}/{key}");
+        let console = &console;
+        async move { console.write("PUT", &path, json!({ "value": "30" })).await.status }
+    });
+    assert_eq!(join_all(writes).await, [200; 3]);
+
+    let all = console.get(SETTINGS).await.body;
+    for key in keys {
+        assert_eq!(find(&all, key)["source"], "the console", "{key}");
+    }
+}
