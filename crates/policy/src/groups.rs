@@ -1,5 +1,4 @@
-//! Looking after groups: which there are, who is in them, and what their
-//! members may.
+//! Groups: their members, and the permissions and limits of these.
 
 mod group;
 mod member;
@@ -32,7 +31,7 @@ pub enum GroupError {
     /// Setting is invalid.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// Another one is called so.
+    /// Another group has this name.
     #[error("another group has this name, in whichever case")]
     NameTaken,
     /// No such group.
@@ -52,10 +51,10 @@ pub enum GroupError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Makes groups, names and fills them, and says what their members may.
+/// Creates, renames, fills and deletes groups, and changes their settings.
 ///
-/// Who does so is told for the audit log alone: whether they may is for the
-/// surface to ask. Nobody stands for the command line.
+/// The acting administrator is needed for the audit log alone: the surface
+/// checks permissions. None stands for the command line.
 #[derive(Clone)]
 pub struct Groups {
     store: Arc<dyn GroupStore>,
@@ -64,7 +63,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Groups in the given store; `watch` is told of what changes.
+    /// Creates the use case over a store; `watch` is notified of changes.
     pub fn new(
         store: Arc<dyn GroupStore>,
         watch: Arc<dyn GroupWatch>,
@@ -73,17 +72,17 @@ impl Groups {
         Self { store, watch, clock }
     }
 
-    /// All of them: the default one, then by name.
+    /// Returns all groups: the default one, then by name.
     pub async fn list(&self) -> Result<Vec<GroupEntry>, Unavailable> {
         self.store.all().await
     }
 
-    /// The group with this id.
+    /// Returns a group.
     pub async fn find(&self, group: GroupId) -> Result<GroupEntry, GroupError> {
         self.store.find(group).await?.ok_or(GroupError::Unknown)
     }
 
-    /// The group of this name, in any case.
+    /// Returns the group with this name, in any case.
     pub async fn named(&self, name: &str) -> Result<GroupEntry, GroupError> {
         let Ok(name) = GroupName::parse(name) else { return Err(GroupError::Unknown) };
         self.store.named(&name).await?.ok_or(GroupError::Unknown)
@@ -106,7 +105,7 @@ impl Groups {
         self.store.member(user).await?.ok_or(GroupError::UnknownAccount)
     }
 
-    /// Makes a group without members, whose settings say nothing yet.
+    /// Creates a group without members or settings of its own.
     pub async fn create(&self, by: Option<UserId>, name: &str) -> Result<Group, GroupError> {
         let (name, created_at) = (GroupName::parse(name)?, self.clock.now());
         let group = Group { id: GroupId::generate(), name, is_default: false, created_at };
@@ -117,7 +116,7 @@ impl Groups {
         }
     }
 
-    /// Calls a group otherwise.
+    /// Renames a group.
     pub async fn rename(
         &self,
         by: Option<UserId>,
@@ -151,15 +150,15 @@ impl Groups {
         self.store.settings(group).await?.ok_or(GroupError::Unknown)
     }
 
-    /// Changes some of it, all or nothing. What is not named stays, whoever
-    /// changes that at the same time.
+    /// Applies all changes of a group's settings, or none. Other settings stay,
+    /// even if somebody changes them at the same time.
     pub async fn change(
         &self,
         by: Option<UserId>,
         group: GroupId,
         changes: &[SettingChange],
     ) -> Result<GroupSettings, GroupError> {
-        // What cannot be is refused before anybody waits for the store.
+        // An invalid change needs no store.
         GroupSettings::default().with(changes)?;
         let effects = audit_effects(self.clock.now(), by, group, "Group.SettingsChanged");
         let changed = self.store.change(group, changes, effects).await?;
@@ -171,7 +170,7 @@ impl Groups {
         }
     }
 
-    /// Puts somebody into a group, and so out of the one that they were in.
+    /// Moves a user into a group, out of the one that they were in.
     pub async fn put(
         &self,
         by: Option<UserId>,

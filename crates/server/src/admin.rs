@@ -1,4 +1,4 @@
-//! `pia-server admin …`: changes accounts beside a running server.
+//! `pia-server admin …`: administers accounts beside a running server.
 
 mod api_keys;
 mod audit;
@@ -27,31 +27,31 @@ use credits::CreditServices;
 use groups::GroupServices;
 
 const DAY: Duration = Duration::from_hours(24);
-/// Said of a role that is given to whoever may not own the address.
+/// Warning about a role for an account whose address is not verified.
 const UNVERIFIED: &str = "WARNING: nobody has shown that the address is theirs. Make sure that it \
                           is the right person who has made this account.\n";
 /// Number of invitations read at once.
 const PART: u16 = 200;
 
-/// Reasons why accounts are not changed as asked.
+/// Errors of administration from the command line.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
-    /// The database is not there, or not as it must be.
+    /// The database cannot be opened.
     #[error(transparent)]
     Database(#[from] StartupError),
     /// The master key is not the one that the data was sealed with.
     #[error(transparent)]
     MasterKey(#[from] MasterKeyError),
-    /// The account stays as it was.
+    /// Role or account cannot be changed.
     #[error("nothing was changed: {0}")]
     Role(#[from] RoleError),
     /// Invitation was not sent.
     #[error("nobody was invited: {}", reason(.0))]
     Invite(#[from] InviteError),
-    /// The group stays as it was.
+    /// Group cannot be read or changed.
     #[error("nothing was changed: {0}")]
     Group(#[from] GroupError),
-    /// Server has no groups.
+    /// Licence includes no groups.
     #[error("nothing was changed: no licence in force includes GroupManagement")]
     NoGroups,
     /// No such API key.
@@ -87,7 +87,7 @@ fn reason(err: &InviteError) -> String {
     }
 }
 
-/// Services that change accounts, without a server around them.
+/// Services of administration, without a server around them.
 struct AdminServices {
     accounts: Administration,
     groups: GroupServices,
@@ -95,8 +95,8 @@ struct AdminServices {
     audit: AuditServices,
 }
 
-/// Does it, and answers what is to be told of it. A running server sees it
-/// within the few seconds for which it remembers accounts.
+/// Runs a command, and returns what to print. A running server notices the
+/// change within the few seconds for which it caches accounts.
 pub async fn administer(
     config: &AdminConfig,
     command: AdminCommand,

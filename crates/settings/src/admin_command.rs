@@ -1,4 +1,4 @@
-//! `pia-server admin …`: what is done to accounts, and then it ends.
+//! `pia-server admin …`: arguments of administration.
 
 use pia_identity::Role;
 use pia_kernel::InvitationId;
@@ -19,46 +19,46 @@ const MAX_DAYS: u16 = 365;
 /// Administration of accounts from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AdminCommand {
-    /// Gives somebody a role.
+    /// Assigns a role.
     Grant {
-        /// Their address.
+        /// Email address of the account.
         email: String,
         /// Role to grant.
         role: Role,
     },
-    /// Names the administrators.
+    /// Lists the administrators.
     List,
-    /// Shuts somebody out.
+    /// Deactivates an account.
     Deactivate {
-        /// Their address.
+        /// Email address of the account.
         email: String,
     },
-    /// Lets somebody in again.
+    /// Reactivates an account.
     Reactivate {
-        /// Their address.
+        /// Email address of the account.
         email: String,
     },
-    /// Invites somebody to make an account.
+    /// Creates an invitation to register.
     Invite {
-        /// Their address; whoever has the link if there is none.
+        /// Email address that may register; any if omitted.
         email: Option<String>,
         /// Role of the invited account.
         role: Role,
-        /// Number of days the invitation is good.
+        /// Number of days for which the invitation is valid.
         days: u16,
     },
-    /// Lists the invitations that are good.
+    /// Lists the valid invitations.
     Invitations,
-    /// Takes an invitation back.
+    /// Revokes an invitation.
     Revoke {
         /// Id of the invitation.
         id: InvitationId,
     },
-    /// Looks after groups.
+    /// Administers groups.
     Group(GroupCommand),
-    /// Looks after people's API keys.
+    /// Administers people's API keys.
     ApiKey(ApiKeyCommand),
-    /// Looks after budgets.
+    /// Administers budgets.
     Credits(CreditsCommand),
     /// Verifies the audit log.
     Audit(AuditCommand),
@@ -77,7 +77,7 @@ impl AdminArguments {
         self.words.push(word.to_owned());
     }
 
-    /// Takes `--role` and `--days`. Answers whether it is one of them.
+    /// Returns whether a name is that of an option: `role` or `days`.
     pub(super) fn takes(name: &str) -> bool {
         matches!(name, "role" | "days")
     }

@@ -1,4 +1,4 @@
-//! `pia-server admin api-key …`: what is done to people's API keys.
+//! `pia-server admin api-key …`: arguments of the administration of API keys.
 
 use pia_kernel::ApiKeyId;
 
@@ -9,12 +9,12 @@ const VERBS: &str = "unknown `admin api-key` command: use list EMAIL or revoke I
 /// Administration of people's API keys from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApiKeyCommand {
-    /// Lists somebody's.
+    /// Lists the keys of an account.
     List {
-        /// Their address.
+        /// Email address of the account.
         email: String,
     },
-    /// Takes one away.
+    /// Revokes a key.
     Revoke {
         /// Id of the key.
         id: ApiKeyId,

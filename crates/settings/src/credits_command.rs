@@ -1,4 +1,4 @@
-//! `pia-server admin credits …`: what is done to budgets.
+//! `pia-server admin credits …`: arguments of the administration of budgets.
 
 use super::fault::Reason;
 
@@ -8,9 +8,9 @@ const MAX_CREDITS: i64 = 1_000_000_000;
 /// Administration of budgets from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CreditsCommand {
-    /// Compares what is reserved with what open calls may spend.
+    /// Compares reserved credits with the reservations of open calls.
     Check,
-    /// Gives a group more credits.
+    /// Adds credits to a group.
     TopUp {
         /// Group, by its id or its name.
         group: String,

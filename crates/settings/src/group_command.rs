@@ -1,4 +1,4 @@
-//! `pia-server admin group …`: what is done to groups.
+//! `pia-server admin group …`: arguments of the administration of groups.
 
 use pia_policy::SettingChange;
 
@@ -12,40 +12,40 @@ const VERBS: &str = "unknown `admin group` command: use list, show, create, rena
 /// or its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GroupCommand {
-    /// Names all of them.
+    /// Lists the groups.
     List,
-    /// Shows what the members of one may.
+    /// Shows the settings of a group.
     Show {
         /// Group to show.
         group: String,
     },
-    /// Makes one.
+    /// Creates a group.
     Create {
         /// Name of the group.
         name: String,
     },
-    /// Calls one otherwise.
+    /// Renames a group.
     Rename {
         /// Group to rename.
         group: String,
         /// New name.
         name: String,
     },
-    /// Takes one away.
+    /// Deletes a group.
     Delete {
         /// Group to delete.
         group: String,
     },
-    /// Changes what the members of one may.
+    /// Changes the settings of a group.
     Set {
         /// Group to change.
         group: String,
         /// Changes to its settings.
         changes: Vec<SettingChange>,
     },
-    /// Puts somebody into one.
+    /// Moves an account into a group.
     Add {
-        /// Their address.
+        /// Email address of the account.
         email: String,
         /// Group to move to.
         group: String,

@@ -13,7 +13,7 @@ use super::usage::GroupUse;
 pub enum GroupAdded {
     /// Group was stored.
     Stored,
-    /// Another one is called so, in whichever case.
+    /// Another group has this name, in any case.
     NameTaken,
 }
 
@@ -24,7 +24,7 @@ pub enum GroupRenamed {
     Done,
     /// No such group.
     Unknown,
-    /// Another one is called so, in whichever case.
+    /// Another group has this name, in any case.
     NameTaken,
 }
 
@@ -48,7 +48,7 @@ pub enum SettingsChanged {
     Done(GroupSettings),
     /// No such group.
     Unknown,
-    /// Together with what was set before it cannot be.
+    /// Together with the other settings the change is invalid.
     Refused(SettingsError),
 }
 
@@ -65,19 +65,20 @@ pub enum MemberMoved {
 
 /// Store of groups.
 ///
-/// However many make, name, fill and take away groups at once, on any number of
-/// instances, no two have names that differ in case alone, and nobody is in one
-/// that is gone. What changes nothing leaves no effects.
+/// However many create, rename, fill and delete groups at once, on any number
+/// of instances, no two groups have names that differ in case alone, and no
+/// user is in a group that does not exist. A change of nothing leaves no
+/// effects.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait GroupStore: Send + Sync {
-    /// All of them: the default one, then by name without regard to case.
+    /// Loads all groups: the default one, then by name without regard to case.
     async fn all(&self) -> Result<Vec<GroupEntry>, Unavailable>;
 
-    /// The one with this id.
+    /// Loads a group.
     async fn find(&self, group: GroupId) -> Result<Option<GroupEntry>, Unavailable>;
 
-    /// The one of this name, in any case.
+    /// Loads the group with this name, in any case.
     async fn named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable>;
 
     /// Loads a page of the selected members, newest account first.
@@ -90,10 +91,10 @@ pub trait GroupStore: Send + Sync {
     /// Loads a user as a member of their group.
     async fn member(&self, user: UserId) -> Result<Option<GroupMember>, Unavailable>;
 
-    /// Stores a group that says nothing of its members yet.
+    /// Stores a group without settings of its own.
     async fn add(&self, group: Group, effects: SideEffects) -> Result<GroupAdded, Unavailable>;
 
-    /// Calls a group otherwise.
+    /// Renames a group.
     async fn rename(
         &self,
         group: GroupId,
@@ -119,7 +120,7 @@ pub trait GroupStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<SettingsChanged, Unavailable>;
 
-    /// Puts somebody into a group, and so out of the one that they were in.
+    /// Moves a user into a group, out of the one that they were in.
     async fn put(
         &self,
         user: UserId,
@@ -128,12 +129,13 @@ pub trait GroupStore: Send + Sync {
     ) -> Result<MemberMoved, Unavailable>;
 }
 
-/// Caches of groups and their members, which must forget at once what this process changed.
+/// Caches of groups and their members, from which this process must remove at once
+/// what it changed.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait GroupWatch: Send + Sync {
-    /// A group's settings may be others now, or the group may be gone.
+    /// Notifies that a group was changed or deleted.
     fn group_changed(&self, group: GroupId);
 
-    /// Somebody may be in another group now.
+    /// Notifies that a user may be in another group.
     fn member_moved(&self, user: UserId);
 }

@@ -1,11 +1,11 @@
-//! `pia-server admin api-key …`: looks after people's API keys.
+//! `pia-server admin api-key …`: administers API keys beside a running server.
 
 use pia_identity::{Administration, ApiKeyEntry, RemoveApiKeyError};
 use pia_settings::ApiKeyCommand;
 
 use super::{AdminError, line};
 
-/// Does it, and answers what is to be told of it.
+/// Runs a command, and returns what to print.
 pub(super) async fn run(
     accounts: &Administration,
     command: ApiKeyCommand,

@@ -1,4 +1,4 @@
-//! `pia-server admin credits …`: looks after budgets beside a running server.
+//! `pia-server admin credits …`: administers budgets beside a running server.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl CreditServices {
         }
     }
 
-    /// Does it, and answers what is to be told of it.
+    /// Runs a command, and returns what to print.
     pub(super) async fn run(
         &self,
         groups: &GroupServices,

@@ -1,4 +1,4 @@
-//! `pia-server admin group …`: looks after groups beside a running server.
+//! `pia-server admin group …`: administers groups beside a running server.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl GroupServices {
         Self { groups, licence, clock, catalogue }
     }
 
-    /// Does it, and answers what is to be told of it.
+    /// Runs a command, and returns what to print.
     pub(super) async fn run(
         &self,
         roles: &Roles,
@@ -101,8 +101,8 @@ impl GroupServices {
         Ok(told)
     }
 
-    /// Tells of what was set and will be passed over. It stays set: another
-    /// instance may have it, or this one when it is started again.
+    /// Returns warnings about entries that this server's catalogue lacks. They
+    /// stay set: another instance may have them, or this one after a restart.
     fn warn(&self, told: &mut String, changes: &[SettingChange]) {
         let mut warned: Vec<&str> = Vec::new();
         for id in changes.iter().flat_map(entries) {
@@ -122,7 +122,7 @@ impl GroupServices {
         Ok(format!("{} is in the group {}.\n", member.email, name.as_str()))
     }
 
-    /// The group of this id, or else of this name.
+    /// Returns the group with this id, or else with this name.
     pub(super) async fn meant(&self, group: &str) -> Result<GroupEntry, GroupError> {
         if let Ok(id) = uuid::Uuid::parse_str(group.trim()) {
             match self.groups.find(GroupId(id)).await {
@@ -134,7 +134,7 @@ impl GroupServices {
     }
 }
 
-/// The catalogue entries that a change names.
+/// Returns the catalogue entries that a change names.
 fn entries(change: &SettingChange) -> &[String] {
     match change {
         SettingChange::Mode(_, entry) | SettingChange::PersonaType(_, entry) => entry.as_slice(),
@@ -143,7 +143,7 @@ fn entries(change: &SettingChange) -> &[String] {
     }
 }
 
-/// The settings as they can be set again, each with its default's mark.
+/// Formats the settings as they can be set again; defaults are marked.
 fn format_settings(settings: &GroupSettings) -> String {
     let mut told = String::new();
     for quota in Quota::ALL {
