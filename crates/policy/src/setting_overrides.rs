@@ -128,7 +128,7 @@ impl SettingOverrides {
             let values = layer.values();
             self.running.check(&values).map_err(SettingOverrideError::Invalid)?;
             if self.store.set(setting.clone(), layer.version, effects.clone()).await? {
-                self.running.apply(values);
+                self.running.apply(layer.version + 1, values);
                 return Ok(());
             }
         }
@@ -150,22 +150,18 @@ impl SettingOverrides {
             let values = layer.values();
             self.running.check(&values).map_err(SettingOverrideError::Invalid)?;
             if self.store.remove(&key, layer.version, effects.clone()).await? {
-                self.running.apply(values);
+                self.running.apply(layer.version + 1, values);
                 return Ok(());
             }
         }
         Err(Unavailable::new("settings", "too many changes at once").into())
     }
 
-    /// Applies the changes that another instance stored, if there are any since
-    /// `version`. Returns the version that is in force.
-    pub async fn refresh(&self, version: Option<i64>) -> Result<i64, Unavailable> {
+    /// Applies the changes that are stored and not in force here.
+    pub async fn refresh(&self) -> Result<(), Unavailable> {
         let layer = self.store.load().await?;
-        let is_new = version.map_or(!layer.settings.is_empty(), |it| it != layer.version);
-        if is_new {
-            self.running.apply(layer.values());
-        }
-        Ok(layer.version)
+        self.running.apply(layer.version, layer.values());
+        Ok(())
     }
 
     fn find(&self, key: &str) -> Result<RunningSetting, SettingOverrideError> {

@@ -13,6 +13,7 @@ mod mail;
 mod maintenance;
 mod passkeys;
 mod providers;
+mod settings;
 mod surfaces;
 mod sync;
 mod use_cases;
@@ -102,6 +103,9 @@ pub enum ComposeError {
     /// Addresses of accounts cannot be given their form.
     #[error("SVC-RUN-007: the addresses of accounts cannot be given one form: {0}")]
     Addresses(Unavailable),
+    /// Settings that were changed in the console cannot be read.
+    #[error("SVC-RUN-008: the settings that were changed in the console cannot be read: {0}")]
+    Settings(Unavailable),
 }
 
 /// Background work beside requests.
@@ -137,7 +141,7 @@ pub async fn compose(
     clock: Arc<dyn Clock>,
 ) -> Result<App, ComposeError> {
     let base = Infrastructure::open(config, clock).await?;
-    let use_cases = UseCases::compose(&base, sources)?;
+    let use_cases = UseCases::compose(&base, settings::compose(&base, sources).await?)?;
     let callers = &use_cases.identity_parts.callers;
     let free = config.follow(|it| it.free_tier.group.unwrap_or(DEFAULT_GROUP));
     let GroupPolicy { groups, rules } = GroupPolicy::compose(&base.db, callers, free, &base.clock);

@@ -9,16 +9,14 @@ use tokio_util::sync::CancellationToken;
 /// Interval of looking for changes. All instances follow within five seconds.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// Applies changed settings at the start and whenever another instance stored
-/// some, until `stop`.
+/// Applies changed settings whenever another instance stored some, until
+/// `stop`.
 pub(crate) async fn run(settings: SettingOverrides, stop: CancellationToken) {
     let mut tick = interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut version = None;
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
-        match settings.refresh(version).await {
-            Ok(in_force) => version = Some(in_force),
-            Err(err) => tracing::warn!(error = %err, "failed to read changed settings"),
+        if let Err(err) = settings.refresh().await {
+            tracing::warn!(error = %err, "failed to read changed settings");
         }
     }
 }

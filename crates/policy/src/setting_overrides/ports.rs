@@ -38,6 +38,7 @@ pub trait RunningSettings: Send + Sync {
     /// all layers.
     fn check(&self, overrides: &[(String, String)]) -> Result<(), Vec<String>>;
 
-    /// Puts these values above all layers, in the place of any before.
-    fn apply(&self, overrides: Vec<(String, String)>);
+    /// Puts these values above all layers, in the place of any before, unless
+    /// those of this version or a later one are there already.
+    fn apply(&self, version: i64, overrides: Vec<(String, String)>);
 }

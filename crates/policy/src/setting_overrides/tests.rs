@@ -51,7 +51,11 @@ async fn a_change_that_another_one_overtook_is_checked_and_stored_again() {
         assert_eq!(setting.key, "A:Open");
         Ok(seen == 2)
     });
-    running.expect_apply().withf(move |it| *it == applied).once().return_const(());
+    running
+        .expect_apply()
+        .withf(move |version, it| (*version, it) == (3, &applied))
+        .once()
+        .return_const(());
 
     let changed = overrides(store, running).set(UserId::generate(), "a:open", "new").await;
 
@@ -77,19 +81,15 @@ async fn what_is_unknown_secret_or_invalid_is_not_stored() {
 }
 
 #[tokio::test]
-async fn changes_of_other_instances_are_applied_once() {
+async fn stored_changes_are_applied_with_their_version() {
     let (mut store, mut running) = (MockOverrideStore::new(), running());
-    let mut layers =
-        [layer(0, &[]), layer(1, &[("A:Open", "1")]), layer(1, &[]), layer(2, &[])].into_iter();
-    store.expect_load().returning(move || Ok(layers.next().unwrap()));
-    let mut expected = [values(&[("A:Open", "1")]), vec![]].into_iter();
-    running.expect_apply().times(2).returning(move |it| assert_eq!(Some(it), expected.next()));
-    let overrides = overrides(store, running);
+    store.expect_load().returning(|| Ok(layer(7, &[("A:Open", "1")])));
+    let expected = values(&[("A:Open", "1")]);
+    running
+        .expect_apply()
+        .withf(move |version, it| (*version, it) == (7, &expected))
+        .once()
+        .return_const(());
 
-    let mut version = None;
-    for _ in 0..4 {
-        version = Some(overrides.refresh(version).await.unwrap());
-    }
-
-    assert_eq!(version, Some(2));
+    overrides(store, running).refresh().await.unwrap();
 }

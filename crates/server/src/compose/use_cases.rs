@@ -8,10 +8,8 @@ use pia_identity::{Administration, Identity};
 use pia_policy::{
     ClientPolicies, Feedback, ManagedPersonas, Plugins, SettingOverrides, TrustedCertificates,
 };
-use pia_settings::Sources;
 use pia_storage_policy::{
     SqlCertificates, SqlClientPolicies, SqlFeedback, SqlManagedPersonas, SqlPlugins,
-    SqlSettingOverrides,
 };
 use pia_sync::Chats;
 use pia_uploads::FileReader;
@@ -21,7 +19,6 @@ use super::identity::{self, IdentityParts};
 use super::infrastructure::Infrastructure;
 use super::lifecycle::Lifecycle;
 use super::{ComposeError, chats, e2ee, sync};
-use crate::bridges::RunningConfig;
 
 /// The use cases of all domains, each domain's as one value.
 pub(super) struct UseCases {
@@ -43,7 +40,7 @@ pub(super) struct UseCases {
 impl UseCases {
     pub(super) fn compose(
         base: &Infrastructure<'_>,
-        sources: &Sources,
+        settings: SettingOverrides,
     ) -> Result<Self, ComposeError> {
         let identity_parts = IdentityParts::compose(base)?;
         let lifecycle = Lifecycle::compose(base);
@@ -86,11 +83,7 @@ impl UseCases {
                 base.mail.clone(),
                 base.clock(),
             ),
-            settings: SettingOverrides::new(
-                Arc::new(SqlSettingOverrides::new(base.db.clone())),
-                Arc::new(RunningConfig { live: Arc::clone(base.config), sources: sources.clone() }),
-                base.clock(),
-            ),
+            settings,
         })
     }
 }
