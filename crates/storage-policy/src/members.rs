@@ -1,18 +1,13 @@
 //! Reading of accounts as members of groups.
 
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Nullable, Text};
+use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Cursor, GroupId, Page, PageRequest, UserId};
 use pia_policy::{GroupMember, MemberFilter};
-use pia_storage::schema::accounts;
+use pia_storage::schema::{accounts, scim_users};
+use pia_storage::text_search::{like_containing, lower};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
-
-#[diesel::declare_sql_function]
-extern "SQL" {
-    /// Text in lower case.
-    fn lower(text: Nullable<Text>) -> Nullable<Text>;
-}
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = accounts)]
@@ -36,7 +31,7 @@ pub(crate) async fn page_of(
     let (at, id) = (DbInstant(after.at), DbUid(after.id));
     let behind =
         accounts::created_at.le(at).and(accounts::created_at.lt(at).or(accounts::id.lt(id)));
-    let pattern = pattern(&filter.search);
+    let pattern = like_containing(&filter.search);
     let found =
         accounts::email_folded
             .like(&pattern)
@@ -65,17 +60,17 @@ pub(crate) async fn find(db: &Database, user: UserId) -> Result<Option<GroupMemb
     Ok(row.map(Into::into))
 }
 
-/// Returns the pattern of texts that contain this one.
-fn pattern(search: &str) -> String {
-    let mut pattern = String::from("%");
-    for letter in search.to_lowercase().chars().filter(|it| *it != '\0') {
-        if matches!(letter, '%' | '_' | '\\') {
-            pattern.push('\\');
-        }
-        pattern.push(letter);
-    }
-    pattern.push('%');
-    pattern
+/// Loads the ids and email addresses of a group's members, by id; without the
+/// users whom SCIM clients deleted.
+pub(crate) async fn ids(db: &Database, group: GroupId) -> Result<Vec<(UserId, String)>, DbError> {
+    let members = accounts::table
+        .left_join(scim_users::table)
+        .filter(accounts::group_id.eq(DbUid(group.0)))
+        .filter(scim_users::withdrawn_at.is_null())
+        .order(accounts::id)
+        .select((accounts::id, accounts::email));
+    let rows: Vec<(DbUid, String)> = on_conn!(db.reader(), |conn| members.load(conn).await?)?;
+    Ok(rows.into_iter().map(|(id, email)| (UserId(id.0), email)).collect())
 }
 
 impl From<MemberRow> for GroupMember {

@@ -33,6 +33,7 @@ mod pipelined;
 mod retry_backoff;
 pub mod schema;
 mod sql_types;
+pub mod text_search;
 
 pub use bulk::InsertAll;
 pub use connect::{DatabaseOptions, OpenDatabaseError, Synchronous};
