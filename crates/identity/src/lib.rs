@@ -10,6 +10,7 @@ mod passwords;
 mod people;
 mod ports;
 mod providers;
+mod scim;
 mod sessions;
 mod sign_in;
 mod use_cases;
@@ -40,7 +41,7 @@ pub use passwords::resets::{PasswordPorts, PasswordResets, ResetError};
 pub use passwords::rules::MAX_PASSWORD_CHARS;
 pub use people::account::{
     Account, AccountRules, ApiKeyRef, CallerState, CredentialsEpoch, CustomerType, DEFAULT_GROUP,
-    KeyUse, LOCAL, SessionScope,
+    KeyUse, LOCAL, SCIM_PROVIDER, SessionScope,
 };
 pub use people::accounts::{AccountError, Accounts, DeclareError, TraderDeclaration};
 pub use people::deletion::{AccountDeletion, DeleteError, DeletionRequest};
@@ -65,17 +66,19 @@ pub use ports::{
     FailedSignIn, FirstAdminOutcome, FirstAdminStore, GuessRules, IdentityProviders,
     InvitationEntry, InvitationStore, KeyEndEffects, KeyScope, KnownAccount, LicenceInForce,
     Member, NewAccount, NewApiKey, NewAppPassword, NewChallenge, NewEmailToken, NewInvitation,
-    NewPasskey, NewPasskeyChallenge, NewProviderFlow, NewSession, NewSignInCode, PasskeyAdded,
-    PasskeyAuthorization, PasskeyCeremony, PasskeyChallenges, PasskeyChange, PasskeyCredential,
-    PasskeyEntry, PasskeyStore, PasskeyUse, PasswordChange, PasswordHasher, PasswordReset,
-    PasswordStore, PasswordThrottleStore, PresentedToken, ProviderAccounts, ProviderClaims,
-    ProviderCode, ProviderError, ProviderFlows, ProviderIdentity, ProviderRequest,
-    RateLimitOutcome, RateLimitStore, RateQuota, Reactivation, RecoveryHash, RedeemEffects,
-    Redeemed, Redemption, Registered, RemovalEffects, ReplayEffects, Revoked, RoleChange,
-    RoleStore, Rotation, SeatLimits, Seats, SecretBox, SessionEntry, SessionStartEffects,
+    NewPasskey, NewPasskeyChallenge, NewProviderFlow, NewScimToken, NewScimUser, NewSession,
+    NewSignInCode, PasskeyAdded, PasskeyAuthorization, PasskeyCeremony, PasskeyChallenges,
+    PasskeyChange, PasskeyCredential, PasskeyEntry, PasskeyStore, PasskeyUse, PasswordChange,
+    PasswordHasher, PasswordReset, PasswordStore, PasswordThrottleStore, PresentedToken,
+    ProviderAccounts, ProviderClaims, ProviderCode, ProviderError, ProviderFlows, ProviderIdentity,
+    ProviderRequest, ProvisionedSignIn, RateLimitOutcome, RateLimitStore, RateQuota, Reactivation,
+    RecoveryHash, RedeemEffects, Redeemed, Redemption, Registered, RemovalEffects, ReplayEffects,
+    Revoked, RoleChange, RoleStore, Rotation, ScimScope, ScimTokenEntry, ScimTokenStore,
+    ScimUserChanged, ScimUserCondition, ScimUserCreated, ScimUserEdit, ScimUserPage, ScimUserQuery,
+    ScimUserStore, ScimUserText, SeatLimits, Seats, SecretBox, SessionEntry, SessionStartEffects,
     SessionStarted, SessionStarts, SessionStore, SetupToken, ShownInvitation, SignInCodes,
     SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step, StoreAppPassword, StoredPasskey,
-    TokenHash, TokenUse, Verdict, VerifiedProof,
+    TakenAttribute, TextMatch, TokenHash, TokenUse, Verdict, VerifiedProof,
 };
 #[cfg(feature = "mock")]
 pub use ports::{
@@ -83,9 +86,9 @@ pub use ports::{
     MockEmailTokenStore, MockFactorStore, MockFirstAdminStore, MockIdentityProviders,
     MockInvitationStore, MockLicenceInForce, MockPasskeyCeremony, MockPasskeyChallenges,
     MockPasskeyStore, MockPasswordHasher, MockPasswordStore, MockPasswordThrottleStore,
-    MockProviderAccounts, MockProviderFlows, MockRateLimitStore, MockRoleStore, MockSeats,
-    MockSecretBox, MockSessionStarts, MockSessionStore, MockSetupToken, MockSignInCodes,
-    MockSignInLog,
+    MockProviderAccounts, MockProviderFlows, MockRateLimitStore, MockRoleStore, MockScimTokenStore,
+    MockScimUserStore, MockSeats, MockSecretBox, MockSessionStarts, MockSessionStore,
+    MockSetupToken, MockSignInCodes, MockSignInLog,
 };
 pub use providers::code_challenge::CodeChallenge;
 pub use providers::flow::ProviderFlow;
@@ -95,6 +98,12 @@ pub use providers::sign_in::{
     CallbackError, CallbackOutcome, ProviderCallback, ProviderPorts, ProviderRedirect,
     ProviderSignIn, ProviderSignInError, ProviderSignInRequest, StartSessionError,
 };
+pub use scim::tokens::{
+    CreateScimTokenError, CreatedScimToken, RevokeScimTokenError, ScimClient, ScimTokenOptions,
+    ScimTokens,
+};
+pub use scim::user::{ScimUser, ScimUserAttributes, ScimUserChange};
+pub use scim::users::{MAX_SCIM_PAGE, ScimUserError, ScimUserPorts, ScimUserUpdate, ScimUsers};
 pub use sessions::access_tokens::{AccessTokens, IssuedTokens, SessionRef, TokenNames};
 pub use sessions::caller_cache::CallerCache;
 pub use sessions::consoles::{ConsoleSession, ConsoleSessions, ConsoleSettings};
@@ -109,5 +118,5 @@ pub use sign_in::codes::RedeemError;
 pub use sign_in::device::{Network, SignInDevice};
 pub use sign_in::history::SignInHistory;
 pub use sign_in::{FactorSignInError, Program, SignIn, SignInError, SignInPorts, SignedIn};
-pub use use_cases::{Administration, Identity};
+pub use use_cases::{Administration, Identity, Provisioning};
 pub use violation::Violation;

@@ -18,6 +18,8 @@ use crate::people::registration::Registration;
 use crate::people::roles::Roles;
 use crate::people::verification::Verification;
 use crate::providers::sign_in::ProviderSignIn;
+use crate::scim::tokens::ScimTokens;
+use crate::scim::users::ScimUsers;
 use crate::sessions::Sessions;
 use crate::sessions::consoles::ConsoleSessions;
 use crate::sign_in::SignIn;
@@ -78,4 +80,13 @@ pub struct Administration {
     pub invitations: Invitations,
     /// Roles, deactivation and reactivation.
     pub roles: Roles,
+}
+
+/// Use cases by which identity providers manage users (SCIM).
+#[derive(Clone)]
+pub struct Provisioning {
+    /// Tokens of identity providers.
+    pub tokens: ScimTokens,
+    /// Users that identity providers manage.
+    pub users: ScimUsers,
 }

@@ -68,6 +68,10 @@ id!(
     ApiKeyId
 );
 id!(
+    /// Token with which an identity provider manages users and groups.
+    ScimTokenId
+);
+id!(
     /// Settings that administrators publish to clients.
     ClientPolicyId
 );

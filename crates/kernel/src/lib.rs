@@ -31,7 +31,7 @@ pub use domain::ascii_domain;
 pub use error::Unavailable;
 pub use id::{
     ApiKeyId, AppPasswordId, CertificateId, ClientPolicyId, FeedbackId, GroupId, InvitationId,
-    MailId, PasskeyId, PersonaId, PluginId, SessionId, SignInId, UserId,
+    MailId, PasskeyId, PersonaId, PluginId, ScimTokenId, SessionId, SignInId, UserId,
 };
 pub use language::Language;
 pub use lifecycle::{

@@ -2,10 +2,11 @@
 
 use async_trait::async_trait;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    ApiKeyRef, AppAccess, AppAccessRevoked, EmailTokenPurpose, PasswordChange, PasswordReset,
-    PasswordStore,
+    ApiKeyRef, AppAccess, AppAccessRevoked, EmailTokenPurpose, LOCAL, PasswordChange,
+    PasswordReset, PasswordStore, SCIM_PROVIDER,
 };
 use pia_kernel::Unavailable;
 use pia_storage::schema::{accounts, mailed_tokens, sessions};
@@ -47,8 +48,13 @@ impl PasswordStore for SqlPasswords {
             if diesel::delete(good).execute(conn).await? == 0 {
                 return Ok(false);
             }
-            let with_password = accounts::password_hash.is_not_null();
-            let account = accounts::table.find(whose).filter(with_password);
+            // The first password of an account that a SCIM client created makes
+            // it a local one.
+            let created = accounts::table.find(whose).filter(accounts::provider.eq(SCIM_PROVIDER));
+            let local = accounts::provider.eq(LOCAL);
+            let is_first = diesel::update(created).set(local).execute(conn).await? == 1;
+            let may_have = accounts::password_hash.is_not_null().or(is_first.into_sql::<Bool>());
+            let account = accounts::table.find(whose).filter(may_have);
             let epoch = accounts::credentials_epoch;
             let new = (accounts::password_hash.eq(password_hash.expose()), epoch.eq(epoch + 1));
             if diesel::update(account).set(new).execute(conn).await? == 0 {

@@ -4,10 +4,13 @@ use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{Credentials, KnownAccount, Provider, ProviderAccounts, ProviderIdentity};
-use pia_kernel::Unavailable;
+use pia_identity::{
+    Account, Credentials, KnownAccount, Provider, ProviderAccounts, ProviderIdentity,
+    ProvisionedSignIn, SCIM_PROVIDER,
+};
+use pia_kernel::{Unavailable, UserId};
 use pia_storage::schema::{accounts, provider_identities as identities};
-use pia_storage::{Database, on_conn};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::accounts::AccountRow;
 use crate::addresses::with_address;
@@ -45,6 +48,38 @@ impl ProviderAccounts for SqlProviderAccounts {
         let Some((row, active)) = found else { return Ok(None) };
         let Credentials { account, .. } = row.try_into()?;
         Ok(Some(if active { KnownAccount::Active(account) } else { KnownAccount::Deactivated }))
+    }
+
+    async fn link_provisioned(
+        &self,
+        sign_in: ProvisionedSignIn,
+    ) -> Result<Option<Account>, Unavailable> {
+        let ProvisionedSignIn { provider, identity, email, at, effects } = sign_in;
+        let unused = accounts::provider
+            .eq(SCIM_PROVIDER)
+            .and(accounts::password_hash.is_null())
+            .and(accounts::deactivated_at.is_null());
+        Ok(in_tx!(self.db, async |conn| -> Result<Option<Account>, DbError> {
+            let found = with_address(&email).filter(unused).select(accounts::id);
+            let Some(id) = found.first::<DbUid>(conn).await.optional()? else { return Ok(None) };
+            // Guarded, so that of many at once one links an identity.
+            let account = diesel::update(accounts::table.find(id).filter(unused));
+            let account = account.set(accounts::provider.eq(provider.name()));
+            let account = account.returning(AccountRow::as_returning());
+            let Some(row) = account.get_result::<AccountRow>(conn).await.optional()? else {
+                return Ok(None);
+            };
+            let identity = (
+                identities::provider.eq(provider.name()),
+                identities::issuer.eq(&identity.issuer),
+                identities::subject.eq(&identity.subject),
+                identities::user_id.eq(id),
+                identities::created_at.eq(DbInstant(at)),
+            );
+            diesel::insert_into(identities::table).values(identity).execute(conn).await?;
+            conn.write_effects(&self.db, &effects(UserId(id.0), at)).await?;
+            Ok(Some(Credentials::try_from(row)?.account))
+        })?)
     }
 
     async fn has_address(&self, email: &str) -> Result<bool, Unavailable> {

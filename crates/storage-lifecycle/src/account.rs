@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::UserId;
-use pia_storage::schema::{accounts, recovery_codes, totp_factors, user_groups};
+use pia_storage::schema::{accounts, recovery_codes, scim_users, totp_factors, user_groups};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;
 use serde_json::Value;
@@ -38,6 +38,41 @@ pub(crate) const SECOND_FACTOR: ExportSection = ExportSection {
         Box::pin(async move { Ok(single_page(second_factor_of(&data.db, user).await?)) })
     },
 };
+
+pub(crate) const PROVISIONING: ExportSection = ExportSection {
+    name: "provisioning",
+    columns: &[
+        "user_name",
+        "external_id",
+        "given_name",
+        "family_name",
+        "updated_at",
+        "withdrawn_at",
+    ],
+    read: |data, user, _| {
+        Box::pin(async move { Ok(single_page(provisioning_of(&data.db, user).await?)) })
+    },
+};
+
+#[derive(Queryable, Selectable, Serialize)]
+#[diesel(table_name = scim_users)]
+#[serde(rename_all = "camelCase")]
+struct ProvisioningRow {
+    user_name: Option<String>,
+    external_id: Option<String>,
+    given_name: Option<String>,
+    family_name: Option<String>,
+    updated_at: DbInstant,
+    withdrawn_at: Option<DbInstant>,
+}
+
+async fn provisioning_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
+    let row = scim_users::table.find(DbUid(user.0));
+    let rows: Vec<ProvisioningRow> = on_conn!(db.reader(), |conn| {
+        row.select(ProvisioningRow::as_select()).load(conn).await?
+    })?;
+    Ok(rows.into_iter().map(to_json).collect())
+}
 
 #[derive(Queryable, Selectable, Serialize)]
 #[diesel(table_name = accounts)]

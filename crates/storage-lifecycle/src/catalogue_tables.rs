@@ -8,6 +8,7 @@ pub(crate) const CATALOGUE_TABLES: &[InventoryTable] = &[
     GROUP_SETTINGS,
     PLUGINS,
     SETTING_OVERRIDES,
+    SCIM_TOKENS,
     GROUP_PLUGINS,
     PLUGIN_PACKAGES,
     PLUGIN_ICONS,
@@ -45,6 +46,7 @@ const USER_GROUPS: InventoryTable = InventoryTable {
         ("created_at", OURS),
         ("client_policy_id", OURS),
         ("name_folded", OURS),
+        ("external_id", OURS),
     ],
 };
 
@@ -155,6 +157,22 @@ const SETTING_OVERRIDES: InventoryTable = InventoryTable {
     erasure: ErasurePolicy::Anonymise("changed settings stay, without who changed them"),
     export: None,
     left_out: &[("key", OURS), ("value", OURS), ("updated_at", OURS), ("updated_by", YOU)],
+};
+
+const SCIM_TOKENS: InventoryTable = InventoryTable {
+    name: "scim_tokens",
+    erasure: ErasurePolicy::Anonymise("tokens of the server stay, without who created them"),
+    export: None,
+    left_out: &[
+        ("id", OURS),
+        ("name", OURS),
+        ("hash", OURS),
+        ("scopes", OURS),
+        ("created_by", YOU),
+        ("created_at", OURS),
+        ("expires_at", OURS),
+        ("used_at", OURS),
+    ],
 };
 
 const PLUGIN_PACKAGES: InventoryTable = catalogue_table(

@@ -13,7 +13,7 @@ use pia_storage::schema::accounts;
 use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx};
 use serde_json::{Value, json};
 
-use crate::account::{ACCOUNT, SECOND_FACTOR};
+use crate::account::{ACCOUNT, PROVISIONING, SECOND_FACTOR};
 use crate::audit_log::SqlAuditLog;
 use crate::chats::CHATS;
 use crate::export_section::{ExportSection, cursor_page};
@@ -26,7 +26,7 @@ use crate::sections::{
 use crate::synced::{LEDGER, SYNC_ITEMS};
 
 /// The sections, in the order in which they are told.
-const SECTIONS: [ExportSection; 18] = [
+const SECTIONS: [ExportSection; 19] = [
     ACCOUNT,
     SECOND_FACTOR,
     PASSKEYS,
@@ -34,6 +34,7 @@ const SECTIONS: [ExportSection; 18] = [
     API_KEYS,
     DEVICES,
     PROVIDER_IDENTITIES,
+    PROVISIONING,
     SESSIONS,
     LOGIN_HISTORY,
     INVITATIONS,

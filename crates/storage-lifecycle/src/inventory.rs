@@ -1,7 +1,7 @@
 //! Every table there is: what of it people are told, and what becomes of it
 //! when they go.
 
-use crate::account::{ACCOUNT, SECOND_FACTOR};
+use crate::account::{ACCOUNT, PROVISIONING, SECOND_FACTOR};
 use crate::audit_tables::AUDIT_TABLES;
 use crate::catalogue_tables::CATALOGUE_TABLES;
 use crate::chats::CHATS;
@@ -120,6 +120,12 @@ const TABLES: &[InventoryTable] = &[
         erasure: ErasurePolicy::Delete,
         export: Some(API_KEYS),
         left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
+    },
+    InventoryTable {
+        name: "scim_users",
+        erasure: ErasurePolicy::Delete,
+        export: Some(PROVISIONING),
+        left_out: &[("user_id", YOU), ("user_name_folded", SAME)],
     },
     InventoryTable {
         name: "provider_identities",

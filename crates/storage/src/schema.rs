@@ -269,6 +269,38 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{Binary, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    scim_tokens (id) {
+        id -> Uid,
+        name -> Text,
+        hash -> Binary,
+        scopes -> Text,
+        created_by -> Nullable<Uid>,
+        created_at -> Instant,
+        expires_at -> Instant,
+        used_at -> Nullable<Instant>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    scim_users (user_id) {
+        user_id -> Uid,
+        user_name -> Nullable<Text>,
+        user_name_folded -> Nullable<Text>,
+        external_id -> Nullable<Text>,
+        given_name -> Nullable<Text>,
+        family_name -> Nullable<Text>,
+        updated_at -> Instant,
+        withdrawn_at -> Nullable<Instant>,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
@@ -291,6 +323,7 @@ diesel::table! {
         created_at -> Instant,
         client_policy_id -> Nullable<Uid>,
         name_folded -> Text,
+        external_id -> Nullable<Text>,
     }
 }
 
@@ -761,6 +794,8 @@ diesel::table! {
 }
 
 diesel::joinable!(client_policy_versions -> client_policies (policy_id));
+diesel::joinable!(accounts -> user_groups (group_id));
+diesel::joinable!(scim_users -> accounts (user_id));
 diesel::joinable!(sessions -> accounts (user_id));
 diesel::joinable!(api_keys -> accounts (user_id));
 diesel::joinable!(audit_identities -> audit_entries (entry_id));
@@ -799,6 +834,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     recovery_codes,
     recovery_keys,
     refresh_tokens,
+    scim_users,
     sessions,
     sign_in_codes,
     sign_ins,

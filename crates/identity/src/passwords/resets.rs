@@ -8,7 +8,7 @@ use pia_kernel::{LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp, Unava
 
 use crate::passwords;
 use crate::passwords::throttle::PasswordThrottle;
-use crate::people::account::Account;
+use crate::people::account::{Account, SCIM_PROVIDER};
 use crate::people::email::fold_email;
 use crate::people::email_tokens::{self, EmailTokenError, EmailTokenPorts, EmailTokens, Link};
 use crate::people::registration::RegistrationRules;
@@ -20,8 +20,8 @@ use crate::sessions::caller_cache::CallerCache;
 use crate::sign_in::device::SignInDevice;
 use crate::violation::Violation;
 
-/// Password resets for local accounts only: a password for an account of a
-/// provider would open a second way into it.
+/// Password resets are for local accounts and those that a SCIM client created:
+/// a password for an account of a provider would open a second way into it.
 pub(crate) const LINK: Link = Link {
     purpose: EmailTokenPurpose::PasswordReset,
     lifetime: Duration::from_hours(1),
@@ -31,7 +31,7 @@ pub(crate) const LINK: Link = Link {
         let email = utf8_percent_encode(&account.email, NON_ALPHANUMERIC);
         format!("/auth/reset-password.html?email={email}")
     },
-    is_for: |it| it.password_hash.is_some(),
+    is_for: |it| it.password_hash.is_some() || it.account.provider == SCIM_PROVIDER,
 };
 
 /// Reasons why a password stays as it was.

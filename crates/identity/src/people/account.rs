@@ -14,6 +14,9 @@ pub const DEFAULT_GROUP: GroupId =
 /// The provider of accounts that have a password here.
 pub const LOCAL: &str = "local";
 
+/// Provider of accounts that a SCIM client created, until their first sign-in.
+pub const SCIM_PROVIDER: &str = "scim";
+
 /// Capacity in which a person uses the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CustomerType {

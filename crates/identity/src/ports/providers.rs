@@ -132,6 +132,21 @@ pub enum KnownAccount {
     Deactivated,
 }
 
+/// First sign-in at a provider to an account that a SCIM client created.
+#[derive(Debug, Clone)]
+pub struct ProvisionedSignIn {
+    /// Provider.
+    pub provider: Provider,
+    /// Identity at the provider, which the account is linked to.
+    pub identity: ProviderIdentity,
+    /// Email address that the provider vouches for.
+    pub email: String,
+    /// Time of the sign-in.
+    pub at: Timestamp,
+    /// Side effects of linking this account.
+    pub effects: fn(UserId, Timestamp) -> SideEffects,
+}
+
 /// Accounts as sign-ins at providers look for them.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -142,6 +157,16 @@ pub trait ProviderAccounts: Send + Sync {
         provider: Provider,
         identity: &ProviderIdentity,
     ) -> Result<Option<KnownAccount>, Unavailable>;
+
+    /// Links an identity to the account with its address, if the account is
+    /// active and was created by a SCIM client, and nobody has a password or
+    /// another identity for it. Returns the account.
+    ///
+    /// However many sign in at once, one identity is linked.
+    async fn link_provisioned(
+        &self,
+        sign_in: ProvisionedSignIn,
+    ) -> Result<Option<Account>, Unavailable>;
 
     /// Returns whether any account, active or deactivated, has this address,
     /// compared case-insensitively.

@@ -9,7 +9,7 @@ use crate::people::account::Account;
 use crate::people::registration::RegistrationRules;
 use crate::ports::{
     AccountStore, KnownAccount, LicenceInForce, NewAccount, ProviderAccounts, ProviderClaims,
-    ProviderIdentity, Registered, Seats,
+    ProviderIdentity, ProvisionedSignIn, Registered, Seats,
 };
 use crate::providers::provider::Provider;
 use crate::providers::sign_in::ProviderSignInError;
@@ -22,7 +22,9 @@ const MAX_NAME_CHARS: usize = 200;
 ///
 /// Whoever a provider knows is known by that alone ever after: an address that
 /// changes there changes nothing here, and an address that has an account
-/// opens it to nobody else, whoever vouches for them.
+/// opens it to nobody else, whoever vouches for them. The one exception is an
+/// account that a SCIM client created and nobody has used: it is for whoever
+/// the provider says has its address.
 #[derive(Clone)]
 pub(crate) struct ProviderAccountFinder {
     pub(crate) known: Arc<dyn ProviderAccounts>,
@@ -44,6 +46,16 @@ impl ProviderAccountFinder {
             return Ok(account);
         }
         let email = address(&claims)?;
+        let sign_in = ProvisionedSignIn {
+            provider,
+            identity: claims.identity.clone(),
+            email: email.clone(),
+            at: self.clock.now(),
+            effects: |user, at| SideEffects::audit(at, user, "account.linked"),
+        };
+        if let Some(account) = self.known.link_provisioned(sign_in).await? {
+            return Ok(account);
+        }
         if self.known.has_address(&email).await? {
             return self.find_again(provider, &claims.identity).await;
         }

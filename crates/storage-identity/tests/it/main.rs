@@ -25,6 +25,8 @@ mod registration;
 mod revoking;
 mod roles;
 mod rotation;
+mod scim_tokens;
+mod scim_users;
 mod sessions;
 mod sign_in_codes;
 mod sign_ins;

@@ -40,6 +40,7 @@ fn knowing_later_at(later: Option<KnownAccount>, taken: bool) -> MockProviderAcc
     known.expect_find().once().returning(|_, _| Ok(None));
     known.expect_find().returning(move |_, _| Ok(later.clone()));
     known.expect_has_address().returning(move |_| Ok(taken));
+    known.expect_link_provisioned().returning(|_| Ok(None));
     known
 }
 

@@ -1,0 +1,94 @@
+//! Store of SCIM tokens.
+
+use async_trait::async_trait;
+use pia_kernel::{ScimTokenId, SideEffects, Timestamp, Unavailable, UserId};
+
+use super::TokenHash;
+
+/// Resources that a SCIM token opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScimScope {
+    /// Users.
+    Users,
+    /// Groups and their members.
+    Groups,
+}
+
+impl ScimScope {
+    /// Every scope.
+    pub const ALL: [Self; 2] = [Self::Users, Self::Groups];
+
+    /// Name on the wire and in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Users => "users",
+            Self::Groups => "groups",
+        }
+    }
+
+    /// Returns the scope with exactly this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+}
+
+/// SCIM token as administrators see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScimTokenEntry {
+    /// Id of the token.
+    pub id: ScimTokenId,
+    /// Name chosen by the administrator.
+    pub name: String,
+    /// Resources that it opens.
+    pub scopes: Vec<ScimScope>,
+    /// Creation time.
+    pub created_at: Timestamp,
+    /// Expiry time.
+    pub expires_at: Timestamp,
+    /// Time of the last request with it, to the minute; none before the first.
+    pub used_at: Option<Timestamp>,
+}
+
+/// SCIM token to be stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewScimToken {
+    /// Entry of the token.
+    pub entry: ScimTokenEntry,
+    /// Hash of the token.
+    pub hash: TokenHash,
+    /// Administrator who creates it.
+    pub created_by: UserId,
+}
+
+/// Store of SCIM tokens.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ScimTokenStore: Send + Sync {
+    /// Stores a token with its effects, unless there are `max` tokens.
+    /// Returns whether it was stored.
+    ///
+    /// However many are added at once, there are never more than `max`.
+    async fn add(
+        &self,
+        new: NewScimToken,
+        max: usize,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+
+    /// Loads all tokens, oldest first, expired ones included.
+    async fn list(&self) -> Result<Vec<ScimTokenEntry>, Unavailable>;
+
+    /// Loads the token with this hash, expired or not.
+    async fn find(&self, hash: TokenHash) -> Result<Option<ScimTokenEntry>, Unavailable>;
+
+    /// Stores the time of a request, unless one was stored after `not_since`.
+    async fn used(
+        &self,
+        token: ScimTokenId,
+        at: Timestamp,
+        not_since: Timestamp,
+    ) -> Result<(), Unavailable>;
+
+    /// Deletes a token with its effects. Returns whether there was one.
+    async fn remove(&self, token: ScimTokenId, effects: SideEffects) -> Result<bool, Unavailable>;
+}

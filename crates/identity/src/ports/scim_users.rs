@@ -1,0 +1,181 @@
+//! Store of users that SCIM clients manage.
+
+use async_trait::async_trait;
+use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
+
+use crate::scim::user::{ScimUser, ScimUserAttributes, ScimUserChange};
+use crate::violation::Violation;
+
+/// Condition that a list of users meets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScimUserCondition {
+    /// User has this id; none is no user's.
+    Id(Option<UserId>),
+    /// A text matches, without regard to case; `externalId` only exactly.
+    Text(ScimUserText, TextMatch, String),
+    /// A text is present.
+    Present(ScimUserText),
+    /// Account is active, or not.
+    Active(bool),
+    /// User was last changed after this time.
+    ChangedAfter(Timestamp),
+}
+
+/// Text attribute of a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScimUserText {
+    /// `userName`.
+    UserName,
+    /// `externalId`.
+    ExternalId,
+    /// Email address.
+    Email,
+    /// `displayName`.
+    DisplayName,
+    /// `name.givenName`.
+    GivenName,
+    /// `name.familyName`.
+    FamilyName,
+}
+
+/// Comparison of texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextMatch {
+    /// Is the text.
+    Equals,
+    /// Contains the text.
+    Contains,
+    /// Begins with the text.
+    StartsWith,
+    /// Ends with the text.
+    EndsWith,
+}
+
+/// Selection of a list of users.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScimUserQuery {
+    /// Conditions, all of which are met.
+    pub conditions: Vec<ScimUserCondition>,
+    /// Number of users that are skipped.
+    pub offset: u32,
+    /// Maximum number of users.
+    pub limit: u32,
+}
+
+/// Part of a list of users.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScimUserPage {
+    /// Number of all users that meet the conditions.
+    pub total: u64,
+    /// Selected users, oldest account first.
+    pub users: Vec<ScimUser>,
+}
+
+/// User to be created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewScimUser {
+    /// Id of the account.
+    pub user: UserId,
+    /// Attributes.
+    pub attributes: ScimUserAttributes,
+    /// Creation time.
+    pub created_at: Timestamp,
+}
+
+/// Changes of a user, to be stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScimUserEdit {
+    /// User.
+    pub user: UserId,
+    /// [Version](ScimUser::version) that the user must be, if any.
+    pub expected: Option<String>,
+    /// Changes, applied in this order.
+    pub changes: Vec<ScimUserChange>,
+    /// Time of the change.
+    pub at: Timestamp,
+    /// Side effects of a change of anything.
+    pub effects: SideEffects,
+}
+
+/// Unique attribute that another user has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakenAttribute {
+    /// `userName`.
+    UserName,
+    /// `externalId`.
+    ExternalId,
+    /// Email address.
+    Email,
+}
+
+/// Outcome of creating a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScimUserCreated {
+    /// Account was created.
+    Stored,
+    /// A user whom a SCIM client had deleted is managed again, still
+    /// deactivated.
+    Restored(UserId),
+    /// Another user has the attribute.
+    Taken(TakenAttribute),
+    /// Licence has no seat left.
+    SeatsTaken,
+}
+
+/// Outcome of changing a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScimUserChanged {
+    /// User has these attributes, now or from before.
+    Done(Box<ScimUser>),
+    /// No such user.
+    Unknown,
+    /// User is not the expected version.
+    Stale,
+    /// Another user has the attribute.
+    Taken(TakenAttribute),
+    /// A change is invalid.
+    Invalid(Violation),
+    /// Account has an administrative role, so its email address stays.
+    Privileged,
+}
+
+/// Store of users that SCIM clients manage: all accounts but those that a
+/// client has deleted.
+///
+/// However many create and change users at once, on any number of instances,
+/// no two users have the same `userName` (without regard to case),
+/// `externalId` or email address, and no change is lost. A change of nothing
+/// leaves no effects.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ScimUserStore: Send + Sync {
+    /// Stores an account without a credential, in the default group. A user
+    /// with the same email address whom a client had deleted is restored
+    /// instead. Of active accounts there are `seats` at most.
+    async fn create(
+        &self,
+        new: NewScimUser,
+        seats: Option<u32>,
+        effects: SideEffects,
+    ) -> Result<ScimUserCreated, Unavailable>;
+
+    /// Loads a user.
+    async fn find(&self, user: UserId) -> Result<Option<ScimUser>, Unavailable>;
+
+    /// Loads part of a list of users.
+    async fn list(&self, query: ScimUserQuery) -> Result<ScimUserPage, Unavailable>;
+
+    /// Applies all of the changes to the attributes as they then are, or none.
+    /// A new email address counts as verified, and ends the links that were
+    /// sent to the one before.
+    async fn change(&self, edit: ScimUserEdit) -> Result<ScimUserChanged, Unavailable>;
+
+    /// Hides a user from SCIM clients until one creates them again. Returns
+    /// whether there was such a user.
+    async fn withdraw(
+        &self,
+        user: UserId,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+}

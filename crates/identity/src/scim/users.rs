@@ -1,0 +1,202 @@
+//! Users that SCIM clients create, change and deactivate.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, LiveSetting, SideEffects, Unavailable, UserId};
+
+use crate::people::registration::RegistrationRules;
+use crate::people::roles::{RoleError, Roles};
+use crate::ports::{
+    NewScimUser, ScimUserChanged, ScimUserCreated, ScimUserEdit, ScimUserPage, ScimUserQuery,
+    ScimUserStore, Seats, TakenAttribute,
+};
+use crate::scim::user::{ScimUser, ScimUserAttributes, ScimUserChange};
+use crate::violation::Violation;
+
+/// Maximum number of users in one response.
+pub const MAX_SCIM_PAGE: u32 = 200;
+
+/// Changes of a user.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScimUserUpdate {
+    /// Changes of attributes, applied in this order.
+    pub changes: Vec<ScimUserChange>,
+    /// True to reactivate the account, false to deactivate it.
+    pub is_active: Option<bool>,
+}
+
+/// Errors that prevent a user from being read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ScimUserError {
+    /// Attribute is invalid.
+    #[error("{}", .0.message)]
+    Invalid(Violation),
+    /// Another user has the attribute.
+    #[error("another user has this {0}")]
+    Taken(TakenAttribute),
+    /// No such user.
+    #[error("there is no such user")]
+    Unknown,
+    /// User is not the expected version.
+    #[error("the user was changed meanwhile")]
+    Stale,
+    /// Email address of an account with an administrative role.
+    #[error("the email address of an administrator or manager cannot be changed by provisioning")]
+    Privileged,
+    /// Operator has suspended the creation of accounts.
+    #[error("no accounts can be created at the moment")]
+    Suspended,
+    /// Licence has no seat left.
+    #[error("the licence allows {limit} active accounts, and all are in use")]
+    SeatsTaken {
+        /// Licensed number of accounts.
+        limit: u32,
+    },
+    /// Account is active or inactive as before.
+    #[error(transparent)]
+    Role(#[from] RoleError),
+    /// The store did not answer.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+impl std::fmt::Display for TakenAttribute {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::UserName => "userName",
+            Self::ExternalId => "externalId",
+            Self::Email => "email address",
+        })
+    }
+}
+
+/// Dependencies of [`ScimUsers`].
+#[derive(Clone)]
+pub struct ScimUserPorts {
+    /// Store of users.
+    pub store: Arc<dyn ScimUserStore>,
+    /// Licensed numbers of accounts.
+    pub seats: Arc<dyn Seats>,
+    /// Rules for new accounts.
+    pub rules: LiveSetting<RegistrationRules>,
+    /// Deactivation and reactivation.
+    pub roles: Roles,
+    /// Clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Creates, changes and deactivates users for SCIM clients.
+///
+/// Users are all accounts of the server. A client that deletes one deactivates
+/// the account, which is restored when the user is created again.
+#[derive(Clone)]
+pub struct ScimUsers(ScimUserPorts);
+
+impl ScimUsers {
+    /// Creates the use case.
+    pub fn new(ports: ScimUserPorts) -> Self {
+        Self(ports)
+    }
+
+    /// Creates a user without a credential: they sign in at an identity
+    /// provider that vouches for their email address, or choose a password
+    /// with a link in an email.
+    pub async fn create(&self, update: ScimUserUpdate) -> Result<ScimUser, ScimUserError> {
+        let ScimUserPorts { store, seats, rules, clock, .. } = &self.0;
+        let attributes =
+            ScimUserAttributes::new(&update.changes).map_err(ScimUserError::Invalid)?;
+        if rules.get().suspended {
+            return Err(ScimUserError::Suspended);
+        }
+        let (user, created_at, limit) = (UserId::generate(), clock.now(), seats.limit());
+        let effects = SideEffects::about(created_at, user, "ScimUser.Created");
+        let new = NewScimUser { user, attributes, created_at };
+        let active = update.is_active.unwrap_or(true);
+        match store.create(new, limit, effects).await? {
+            ScimUserCreated::Stored if active => {}
+            ScimUserCreated::Stored => self.set_active(user, false).await?,
+            ScimUserCreated::Restored(user) => {
+                if active {
+                    self.set_active(user, true).await?;
+                }
+                return self.find(user).await;
+            }
+            ScimUserCreated::Taken(attribute) => return Err(ScimUserError::Taken(attribute)),
+            ScimUserCreated::SeatsTaken => {
+                return Err(ScimUserError::SeatsTaken { limit: limit.unwrap_or_default() });
+            }
+        }
+        self.find(user).await
+    }
+
+    /// Returns a user.
+    pub async fn find(&self, user: UserId) -> Result<ScimUser, ScimUserError> {
+        self.0.store.find(user).await?.ok_or(ScimUserError::Unknown)
+    }
+
+    /// Returns part of a list of users; [`MAX_SCIM_PAGE`] at most.
+    pub async fn list(&self, query: ScimUserQuery) -> Result<ScimUserPage, ScimUserError> {
+        let query = ScimUserQuery { limit: query.limit.min(MAX_SCIM_PAGE), ..query };
+        Ok(self.0.store.list(query).await?)
+    }
+
+    /// Changes a user, with `expected` only if they are that version. A
+    /// deactivated user is signed out everywhere at once.
+    pub async fn change(
+        &self,
+        user: UserId,
+        expected: Option<String>,
+        update: ScimUserUpdate,
+    ) -> Result<ScimUser, ScimUserError> {
+        let (at, changes) = (self.0.clock.now(), update.changes);
+        let effects = SideEffects::about(at, user, "ScimUser.Updated");
+        let edit = ScimUserEdit { user, expected, changes, at, effects };
+        let changed = match self.0.store.change(edit).await? {
+            ScimUserChanged::Done(changed) => *changed,
+            ScimUserChanged::Unknown => return Err(ScimUserError::Unknown),
+            ScimUserChanged::Stale => return Err(ScimUserError::Stale),
+            ScimUserChanged::Taken(attribute) => return Err(ScimUserError::Taken(attribute)),
+            ScimUserChanged::Invalid(violation) => return Err(ScimUserError::Invalid(violation)),
+            ScimUserChanged::Privileged => return Err(ScimUserError::Privileged),
+        };
+        match update.is_active {
+            Some(active) if active != changed.is_active => {
+                self.set_active(user, active).await?;
+                self.find(user).await
+            }
+            _ => Ok(changed),
+        }
+    }
+
+    /// Deactivates a user and hides them from SCIM clients. The account and
+    /// its data stay.
+    pub async fn delete(&self, user: UserId) -> Result<(), ScimUserError> {
+        self.find(user).await?;
+        self.set_active(user, false).await?;
+        let at = self.0.clock.now();
+        let effects = SideEffects::about(at, user, "ScimUser.Deleted");
+        if self.0.store.withdraw(user, at, effects).await? {
+            Ok(())
+        } else {
+            Err(ScimUserError::Unknown)
+        }
+    }
+
+    async fn set_active(&self, user: UserId, active: bool) -> Result<(), ScimUserError> {
+        let done = if active {
+            self.0.roles.reactivate(None, user).await
+        } else {
+            self.0.roles.deactivate(None, user).await
+        };
+        match done {
+            Ok(()) => Ok(()),
+            Err(RoleError::Unknown) => Err(ScimUserError::Unknown),
+            Err(RoleError::SeatsTaken { limit }) => Err(ScimUserError::SeatsTaken { limit }),
+            Err(RoleError::Unavailable(err)) => Err(err.into()),
+            Err(err @ (RoleError::LastAdmin | RoleError::AdminsTaken { .. })) => Err(err.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,268 @@
+//! Users that SCIM clients manage, in SQL.
+
+mod row;
+mod selection;
+
+use async_trait::async_trait;
+use diesel::dsl::exists;
+use diesel::prelude::*;
+use diesel::result::DatabaseErrorKind::UniqueViolation;
+use diesel::result::Error::DatabaseError;
+use diesel_async::RunQueryDsl;
+use pia_identity::{
+    NewScimUser, Role, SCIM_PROVIDER, ScimUser, ScimUserChanged, ScimUserCreated, ScimUserEdit,
+    ScimUserPage, ScimUserQuery, ScimUserStore, TakenAttribute, fold_email,
+};
+use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
+use pia_storage::schema::{accounts, mailed_tokens, scim_users, user_groups};
+use pia_storage::{
+    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, on_conn,
+};
+use serde_json::json;
+
+use self::row::{AccountRow, AttributesRow, UserRow, user_columns};
+use self::selection::select_users;
+use crate::addresses::with_address;
+use crate::admins::Admins;
+
+/// Users that SCIM clients manage, in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlScimUsers {
+    db: Database,
+}
+
+impl SqlScimUsers {
+    /// Creates the store over `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn insert(
+        &self,
+        new: &NewScimUser,
+        seats: Option<u32>,
+        effects: &SideEffects,
+    ) -> Result<ScimUserCreated, DbError> {
+        let NewScimUser { user, attributes, created_at } = new;
+        in_tx!(self.db, async |conn| -> Result<ScimUserCreated, DbError> {
+            conn.take_turn().await?;
+            let same = with_address(&attributes.email).left_join(scim_users::table);
+            let same = same.select((accounts::id, scim_users::withdrawn_at.nullable()));
+            let same = same.first::<(DbUid, Option<DbInstant>)>(conn).await.optional()?;
+            let (id, outcome) = match same {
+                Some((_, None)) => return Ok(ScimUserCreated::Taken(TakenAttribute::Email)),
+                Some((id, Some(_))) => (id, ScimUserCreated::Restored(UserId(id.0))),
+                None => (DbUid(user.0), ScimUserCreated::Stored),
+            };
+            let row = AttributesRow::new(id, attributes, *created_at);
+            if let Some(taken) = conn.taken_attribute(&row).await? {
+                return Ok(ScimUserCreated::Taken(taken));
+            }
+            if outcome == ScimUserCreated::Stored {
+                if !conn.room_for_account(seats).await? {
+                    return Ok(ScimUserCreated::SeatsTaken);
+                }
+                let default = user_groups::table.filter(user_groups::is_default);
+                let group = default.select(user_groups::id).first::<DbUid>(conn).await?;
+                let account = (
+                    accounts::id.eq(id),
+                    accounts::email.eq(&attributes.email),
+                    accounts::email_folded.eq(fold_email(&attributes.email)),
+                    accounts::display_name.eq(&attributes.display_name),
+                    accounts::provider.eq(SCIM_PROVIDER),
+                    accounts::customer_type.eq(0),
+                    accounts::created_at.eq(DbInstant(*created_at)),
+                    accounts::role.eq(Role::User.name()),
+                    accounts::group_id.eq(group),
+                    accounts::email_verified_at.eq(DbInstant(*created_at)),
+                    accounts::credentials_epoch.eq(0),
+                );
+                diesel::insert_into(accounts::table).values(account).execute(conn).await?;
+            } else {
+                let name = accounts::display_name.eq(&attributes.display_name);
+                diesel::update(accounts::table.find(id)).set(name).execute(conn).await?;
+            }
+            conn.put_attributes(&row).await?;
+            let mut effects = effects.clone();
+            for entry in &mut effects.audit {
+                entry.subject = Some(UserId(id.0));
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(outcome)
+        })
+    }
+
+    async fn update(&self, edit: &ScimUserEdit) -> Result<ScimUserChanged, DbError> {
+        let ScimUserEdit { user, expected, changes, at, effects } = edit;
+        let (id, at) = (DbUid(user.0), *at);
+        in_tx!(self.db, async |conn| -> Result<ScimUserChanged, DbError> {
+            // Locked, so that concurrent changes follow one another.
+            let lock = diesel::update(accounts::table.find(id));
+            lock.set(accounts::group_id.eq(accounts::group_id)).execute(conn).await?;
+            let Some(before) = conn.scim_user(id).await? else {
+                return Ok(ScimUserChanged::Unknown);
+            };
+            let (role, before) = before;
+            if expected.as_ref().is_some_and(|it| *it != before.version()) {
+                return Ok(ScimUserChanged::Stale);
+            }
+            let attributes = match before.attributes.with(changes) {
+                Ok(attributes) => attributes,
+                Err(violation) => return Ok(ScimUserChanged::Invalid(violation)),
+            };
+            if attributes == before.attributes {
+                return Ok(ScimUserChanged::Done(Box::new(before)));
+            }
+            let new_email = attributes.email != before.attributes.email;
+            if new_email && role != Role::User.name() {
+                return Ok(ScimUserChanged::Privileged);
+            }
+            let row = AttributesRow::new(id, &attributes, at);
+            if new_email {
+                let same = with_address(&attributes.email).filter(accounts::id.ne(id));
+                if diesel::select(exists(same)).get_result(conn).await? {
+                    return Ok(ScimUserChanged::Taken(TakenAttribute::Email));
+                }
+            }
+            if let Some(taken) = conn.taken_attribute(&row).await? {
+                return Ok(ScimUserChanged::Taken(taken));
+            }
+            let account = diesel::update(accounts::table.find(id));
+            account
+                .set((
+                    accounts::email.eq(&attributes.email),
+                    accounts::email_folded.eq(fold_email(&attributes.email)),
+                    accounts::display_name.eq(&attributes.display_name),
+                ))
+                .execute(conn)
+                .await?;
+            if new_email {
+                let verified = accounts::email_verified_at.eq(DbInstant(at));
+                diesel::update(accounts::table.find(id)).set(verified).execute(conn).await?;
+                let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(id));
+                diesel::delete(links).execute(conn).await?;
+            }
+            conn.put_attributes(&row).await?;
+            let changed = json!({ "attributes": row::changed(&before.attributes, &attributes) });
+            let effects = effects.with_changes(None, Some(&changed));
+            conn.write_effects(&self.db, &effects).await?;
+            let updated_at = at;
+            Ok(ScimUserChanged::Done(Box::new(ScimUser { attributes, updated_at, ..before })))
+        })
+    }
+}
+
+#[async_trait]
+impl ScimUserStore for SqlScimUsers {
+    async fn create(
+        &self,
+        new: NewScimUser,
+        seats: Option<u32>,
+        effects: SideEffects,
+    ) -> Result<ScimUserCreated, Unavailable> {
+        match self.insert(&new, seats, &effects).await {
+            // Another one took an attribute meanwhile, which is found now.
+            Err(DbError::Query(DatabaseError(UniqueViolation, _))) => {
+                Ok(self.insert(&new, seats, &effects).await?)
+            }
+            done => Ok(done?),
+        }
+    }
+
+    async fn find(&self, user: UserId) -> Result<Option<ScimUser>, Unavailable> {
+        let found: Option<(String, ScimUser)> =
+            on_conn!(self.db.reader(), |conn| conn.scim_user(DbUid(user.0)).await?)?;
+        Ok(found.map(|(_, user)| user))
+    }
+
+    async fn list(&self, query: ScimUserQuery) -> Result<ScimUserPage, Unavailable> {
+        let ScimUserQuery { conditions, offset, limit } = query;
+        let (total, rows): (i64, Vec<UserRow>) = on_conn!(self.db.reader(), |conn| {
+            let total = select_users!(&conditions).count().get_result(conn).await?;
+            let users = select_users!(&conditions)
+                .order((accounts::created_at, accounts::id))
+                .offset(offset.into())
+                .limit(limit.into());
+            (total, users.select(user_columns!()).load(conn).await?)
+        })?;
+        let users = rows.into_iter().map(|it| row::to_user(it).1).collect();
+        Ok(ScimUserPage { total: total.unsigned_abs(), users })
+    }
+
+    async fn change(&self, edit: ScimUserEdit) -> Result<ScimUserChanged, Unavailable> {
+        match self.update(&edit).await {
+            // Another one took an attribute meanwhile, which is found now.
+            Err(DbError::Query(DatabaseError(UniqueViolation, _))) => {
+                Ok(self.update(&edit).await?)
+            }
+            done => Ok(done?),
+        }
+    }
+
+    async fn withdraw(
+        &self,
+        user: UserId,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable> {
+        let id = DbUid(user.0);
+        let row = AttributesRow::withdrawn(id, at);
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if conn.scim_user(id).await?.is_none() {
+                return Ok(false);
+            }
+            conn.put_attributes(&row).await?;
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        })?)
+    }
+}
+
+connection_trait! {
+    /// A connection that reads and writes users of SCIM clients.
+    trait ScimUserRows {
+        /// Loads a user, with the name of their role.
+        async fn scim_user(&mut self, id: DbUid) -> Result<Option<(String, ScimUser)>, DbError> {
+            let user = accounts::table
+                .left_join(scim_users::table)
+                .inner_join(user_groups::table)
+                .filter(accounts::id.eq(id))
+                .filter(scim_users::withdrawn_at.is_null())
+                .select(user_columns!());
+            let row: Option<UserRow> = user.first(self).await.optional()?;
+            Ok(row.map(row::to_user))
+        }
+
+        /// Returns the unique attribute of a row that another user has.
+        async fn taken_attribute(
+            &mut self,
+            row: &AttributesRow,
+        ) -> Result<Option<TakenAttribute>, DbError> {
+            let others = scim_users::table.filter(scim_users::user_id.ne(row.user_id));
+            let name = others.filter(scim_users::user_name_folded.eq(&row.user_name_folded));
+            if diesel::select(exists(name)).get_result(self).await? {
+                return Ok(Some(TakenAttribute::UserName));
+            }
+            // An account without a row has its email address as `userName`.
+            let listed = accounts::table
+                .left_join(scim_users::table)
+                .filter(accounts::id.ne(row.user_id))
+                .filter(scim_users::user_id.nullable().is_null())
+                .filter(accounts::email_folded.nullable().eq(&row.user_name_folded));
+            if diesel::select(exists(listed)).get_result(self).await? {
+                return Ok(Some(TakenAttribute::UserName));
+            }
+            let id = others.filter(scim_users::external_id.eq(&row.external_id));
+            let taken: bool = diesel::select(exists(id)).get_result(self).await?;
+            Ok(taken.then_some(TakenAttribute::ExternalId))
+        }
+
+        /// Stores the attributes of a user in the place of those before.
+        async fn put_attributes(&mut self, row: &AttributesRow) -> Result<(), DbError> {
+            let insert = diesel::insert_into(scim_users::table).values(row);
+            let upsert = insert.on_conflict(scim_users::user_id).do_update().set(row);
+            upsert.execute(self).await?;
+            Ok(())
+        }
+    }
+}

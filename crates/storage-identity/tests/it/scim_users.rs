@@ -1,0 +1,316 @@
+//! Users that SCIM clients manage.
+
+use futures_util::future::join_all;
+use pia_identity::{
+    AccountStore, Deactivation, EmailTokenPurpose, NewScimUser, PasswordReset, PasswordStore,
+    Provider, ProviderAccounts, ProviderIdentity, ProvisionedSignIn, Role, RoleStore, ScimUser,
+    ScimUserAttributes, ScimUserChange, ScimUserChanged, ScimUserCondition, ScimUserCreated,
+    ScimUserEdit, ScimUserQuery, ScimUserStore, ScimUserText, TakenAttribute, TextMatch, TokenHash,
+};
+use pia_kernel::{Secret, SideEffects, Timestamp, UserId};
+use pia_storage::Database;
+use pia_storage_identity::{
+    SqlAccounts, SqlPasswords, SqlProviderAccounts, SqlRoles, SqlScimUsers,
+};
+
+use crate::mailed_tokens;
+use crate::people::{HOUR, START, audited, person};
+
+pia_testkit::contract! {
+    an_account_is_listed_under_its_address_until_a_client_names_it,
+    a_created_user_is_an_account_without_a_credential,
+    names_ids_and_addresses_are_unique,
+    of_many_who_create_one_user_at_once_one_does,
+    of_many_changes_at_once_none_is_lost,
+    a_change_of_another_version_is_refused,
+    an_administrators_address_stays,
+    a_deleted_user_is_hidden_and_restored_with_their_account,
+    conditions_select_users,
+    no_seat_no_user,
+    of_many_first_sign_ins_at_a_provider_one_is_linked,
+    the_first_password_of_a_created_user_makes_the_account_local,
+}
+
+fn user_name(name: &str) -> ScimUserChange {
+    ScimUserChange::UserName(name.to_owned())
+}
+
+fn new_user(changes: &[ScimUserChange]) -> NewScimUser {
+    let attributes = ScimUserAttributes::new(changes).unwrap();
+    NewScimUser { user: UserId::generate(), attributes, created_at: START }
+}
+
+async fn create(store: &SqlScimUsers, new: NewScimUser) -> ScimUserCreated {
+    let effects = SideEffects::about(START, new.user, "ScimUser.Created");
+    store.create(new, None, effects).await.unwrap()
+}
+
+fn edit(user: UserId, changes: Vec<ScimUserChange>) -> ScimUserEdit {
+    let (at, effects) = (START + HOUR, SideEffects::about(START + HOUR, user, "ScimUser.Updated"));
+    ScimUserEdit { user, expected: None, changes, at, effects }
+}
+
+async fn changed(store: &SqlScimUsers, edit: ScimUserEdit) -> ScimUser {
+    match store.change(edit).await.unwrap() {
+        ScimUserChanged::Done(user) => *user,
+        refused => panic!("{refused:?}"),
+    }
+}
+
+async fn names(store: &SqlScimUsers, conditions: &[ScimUserCondition]) -> Vec<String> {
+    let query = ScimUserQuery { conditions: conditions.to_vec(), offset: 0, limit: 100 };
+    let page = store.list(query).await.unwrap();
+    assert_eq!(page.total, page.users.len() as u64);
+    page.users.into_iter().map(|it| it.attributes.user_name).collect()
+}
+
+async fn an_account_is_listed_under_its_address_until_a_client_names_it(db: Database) {
+    let (store, user) = (SqlScimUsers::new(db.clone()), person(&db, "Ada@Example.org").await);
+    assert_eq!(names(&store, &[]).await, ["Ada@Example.org"]);
+
+    let changes = vec![
+        user_name("ada"),
+        ScimUserChange::ExternalId(Some("00u1".to_owned())),
+        ScimUserChange::GivenName(Some("Ada".to_owned())),
+    ];
+    let before = changed(&store, edit(user, changes)).await;
+
+    assert_eq!(store.find(user).await.unwrap(), Some(before.clone()));
+    assert_eq!((before.attributes.user_name.as_str(), before.updated_at), ("ada", START + HOUR));
+    assert_eq!(before.attributes.email, "Ada@Example.org");
+    assert_eq!(audited(&db, user, "ScimUser.Updated").await, 1);
+    changed(&store, edit(user, vec![user_name("ada")])).await;
+    assert_eq!(audited(&db, user, "ScimUser.Updated").await, 1);
+}
+
+async fn a_created_user_is_an_account_without_a_credential(db: Database) {
+    let store = SqlScimUsers::new(db.clone());
+    let new = new_user(&[user_name("ada@example.org")]);
+    assert_eq!(create(&store, new.clone()).await, ScimUserCreated::Stored);
+
+    let stored = store.find(new.user).await.unwrap().unwrap();
+    assert_eq!((stored.attributes, stored.is_active), (new.attributes, true));
+    let account = SqlAccounts::new(db.clone()).by_email("ADA@example.org").await.unwrap().unwrap();
+    assert_eq!(account.account.provider, "scim");
+    assert!(account.password_hash.is_none() && account.account.email_verified_at.is_some());
+    assert_eq!(audited(&db, new.user, "ScimUser.Created").await, 1);
+}
+
+async fn names_ids_and_addresses_are_unique(db: Database) {
+    let (store, other) = (SqlScimUsers::new(db.clone()), person(&db, "eve@example.org").await);
+    let id = ScimUserChange::ExternalId(Some("00u1".to_owned()));
+    let ada = new_user(&[user_name("ada@example.org"), id.clone()]);
+    create(&store, ada.clone()).await;
+    let email = |it: &str| ScimUserChange::Email(it.to_owned());
+
+    for (changes, taken) in [
+        (vec![user_name("x"), email("ADA@example.org")], TakenAttribute::Email),
+        (vec![user_name("ADA@example.org"), email("x@example.org")], TakenAttribute::UserName),
+        (vec![user_name("eve@example.org"), email("x@example.org")], TakenAttribute::UserName),
+        (vec![user_name("y@example.org"), id], TakenAttribute::ExternalId),
+    ] {
+        let created = create(&store, new_user(&changes)).await;
+        assert_eq!(created, ScimUserCreated::Taken(taken), "{changes:?}");
+        // Eve may have her own name.
+        if !changes.contains(&user_name("eve@example.org")) {
+            let changed = store.change(edit(other, changes)).await.unwrap();
+            assert_eq!(changed, ScimUserChanged::Taken(taken));
+        }
+    }
+}
+
+async fn of_many_who_create_one_user_at_once_one_does(db: Database) {
+    let store = SqlScimUsers::new(db.clone());
+
+    let all = (0..16).map(|it| {
+        let email = ScimUserChange::Email(format!("{it}@example.org"));
+        create(&store, new_user(&[user_name("ada"), email]))
+    });
+    let all = join_all(all).await;
+
+    let stored = all.iter().filter(|it| **it == ScimUserCreated::Stored).count();
+    assert_eq!((stored, names(&store, &[]).await.len()), (1, 1));
+}
+
+async fn of_many_changes_at_once_none_is_lost(db: Database) {
+    let (store, user) = (SqlScimUsers::new(db.clone()), person(&db, "ada@example.org").await);
+    let text = |it: &str| Some(it.to_owned());
+
+    let all = (0..20).map(|it| {
+        let change = match it % 4 {
+            0 => ScimUserChange::ExternalId(text("00u1")),
+            1 => ScimUserChange::GivenName(text("Ada")),
+            2 => ScimUserChange::FamilyName(text("Lovelace")),
+            _ => ScimUserChange::DisplayName(text("Countess")),
+        };
+        store.change(edit(user, vec![change]))
+    });
+    join_all(all).await.into_iter().for_each(|it| assert!(it.is_ok()));
+
+    let attributes = store.find(user).await.unwrap().unwrap().attributes;
+    assert_eq!(attributes.external_id, text("00u1"));
+    assert_eq!(attributes.given_name, text("Ada"));
+    assert_eq!(attributes.family_name, text("Lovelace"));
+    assert_eq!(attributes.display_name, text("Countess"));
+    assert_eq!(audited(&db, user, "ScimUser.Updated").await, 4);
+}
+
+async fn a_change_of_another_version_is_refused(db: Database) {
+    let (store, user) = (SqlScimUsers::new(db.clone()), person(&db, "ada@example.org").await);
+    let expected = Some(store.find(user).await.unwrap().unwrap().version());
+
+    let all = (0..8).map(|it| {
+        let name = ScimUserChange::DisplayName(Some(format!("Ada {it}")));
+        store.change(ScimUserEdit { expected: expected.clone(), ..edit(user, vec![name]) })
+    });
+    let all = join_all(all).await;
+
+    let stale = all.into_iter().filter(|it| *it.as_ref().unwrap() == ScimUserChanged::Stale);
+    assert_eq!(stale.count(), 7);
+}
+
+async fn an_administrators_address_stays(db: Database) {
+    let (store, user) = (SqlScimUsers::new(db.clone()), person(&db, "ada@example.org").await);
+    let roles = SqlRoles::new(db.clone());
+    roles.set_role(user, Role::KbManager, None, SideEffects::default()).await.unwrap();
+
+    let email = vec![ScimUserChange::Email("eve@example.org".to_owned())];
+    let refused = store.change(edit(user, email)).await.unwrap();
+    let name = vec![ScimUserChange::DisplayName(Some("Ada".to_owned()))];
+
+    assert_eq!(refused, ScimUserChanged::Privileged);
+    assert_eq!(changed(&store, edit(user, name)).await.attributes.email, "ada@example.org");
+}
+
+async fn a_deleted_user_is_hidden_and_restored_with_their_account(db: Database) {
+    let store = SqlScimUsers::new(db.clone());
+    let id = ScimUserChange::ExternalId(Some("00u1".to_owned()));
+    let ada = new_user(&[user_name("ada@example.org"), id.clone()]);
+    create(&store, ada.clone()).await;
+    let roles = SqlRoles::new(db.clone());
+    let deactivated = roles.deactivate(ada.user, START, SideEffects::default()).await.unwrap();
+    assert_eq!(deactivated, Deactivation::Done);
+
+    let gone = SideEffects::default();
+    assert!(store.withdraw(ada.user, START, gone.clone()).await.unwrap());
+    assert!(!store.withdraw(ada.user, START, gone).await.unwrap());
+    assert_eq!(store.find(ada.user).await.unwrap(), None);
+    assert_eq!(names(&store, &[]).await, Vec::<String>::new());
+    let changed = store.change(edit(ada.user, vec![user_name("x")])).await.unwrap();
+    assert_eq!(changed, ScimUserChanged::Unknown);
+
+    let again = create(&store, new_user(&[user_name("ada@example.org"), id])).await;
+    assert_eq!(again, ScimUserCreated::Restored(ada.user));
+    let restored = store.find(ada.user).await.unwrap().unwrap();
+    assert_eq!((restored.attributes, restored.is_active), (ada.attributes, false));
+}
+
+async fn conditions_select_users(db: Database) {
+    use ScimUserCondition::{Active, ChangedAfter, Id, Present, Text};
+    let (store, eve) = (SqlScimUsers::new(db.clone()), person(&db, "eve@example.org").await);
+    let ada = new_user(&[
+        user_name("ada_l"),
+        ScimUserChange::Email("ada@example.com".to_owned()),
+        ScimUserChange::ExternalId(Some("00u1A".to_owned())),
+        ScimUserChange::DisplayName(Some("Ada Lovelace".to_owned())),
+        ScimUserChange::GivenName(Some("Ada".to_owned())),
+        ScimUserChange::FamilyName(Some("Lovelace".to_owned())),
+    ]);
+    create(&store, ada.clone()).await;
+    let roles = SqlRoles::new(db.clone());
+    roles.deactivate(eve, START, SideEffects::default()).await.unwrap();
+    let text = |attribute, how, text: &str| Text(attribute, how, text.to_owned());
+    let (eve_name, ada_name) = ("eve@example.org", "ada_l");
+
+    for (conditions, expected) in [
+        (vec![Id(Some(eve))], vec![eve_name]),
+        (vec![Id(None)], vec![]),
+        (vec![Active(true)], vec![ada_name]),
+        (vec![Active(false)], vec![eve_name]),
+        (vec![text(ScimUserText::UserName, TextMatch::Equals, "ADA_L")], vec![ada_name]),
+        (vec![text(ScimUserText::UserName, TextMatch::Equals, "EVE@example.org")], vec![eve_name]),
+        (vec![text(ScimUserText::UserName, TextMatch::StartsWith, "ada_")], vec![ada_name]),
+        (vec![text(ScimUserText::UserName, TextMatch::Contains, "%")], vec![]),
+        (vec![text(ScimUserText::UserName, TextMatch::EndsWith, ".ORG")], vec![eve_name]),
+        (vec![text(ScimUserText::Email, TextMatch::Equals, "ada@EXAMPLE.com")], vec![ada_name]),
+        (
+            vec![text(ScimUserText::Email, TextMatch::Contains, "@example")],
+            vec![eve_name, ada_name],
+        ),
+        (vec![text(ScimUserText::ExternalId, TextMatch::Equals, "00u1A")], vec![ada_name]),
+        (vec![text(ScimUserText::ExternalId, TextMatch::Equals, "00U1a")], vec![]),
+        (vec![text(ScimUserText::DisplayName, TextMatch::Equals, "ada lovelace")], vec![ada_name]),
+        (vec![text(ScimUserText::GivenName, TextMatch::StartsWith, "AD")], vec![ada_name]),
+        (vec![text(ScimUserText::FamilyName, TextMatch::EndsWith, "lace")], vec![ada_name]),
+        (vec![Present(ScimUserText::GivenName)], vec![ada_name]),
+        (vec![Present(ScimUserText::UserName), Active(false)], vec![eve_name]),
+        (vec![ChangedAfter(START)], vec![]),
+        (vec![ChangedAfter(Timestamp::from_micros(-1))], vec![eve_name, ada_name]),
+    ] {
+        assert_eq!(names(&store, &conditions).await, expected, "{conditions:?}");
+    }
+    let second = ScimUserQuery { conditions: vec![], offset: 1, limit: 1 };
+    let page = store.list(second).await.unwrap();
+    assert_eq!((page.total, page.users[0].user), (2, ada.user));
+}
+
+async fn of_many_first_sign_ins_at_a_provider_one_is_linked(db: Database) {
+    let ada = new_user(&[user_name("ada@example.org")]);
+    create(&SqlScimUsers::new(db.clone()), ada.clone()).await;
+    let other = person(&db, "eve@example.org").await;
+    let accounts = SqlProviderAccounts::new(db.clone());
+    let sign_in = |email: &str, subject: String| ProvisionedSignIn {
+        provider: Provider::EntraId,
+        identity: ProviderIdentity { issuer: "https://issuer".to_owned(), subject },
+        email: email.to_owned(),
+        at: START,
+        effects: |user, at| SideEffects::about(at, user, "linked"),
+    };
+
+    let all =
+        (0..16).map(|it| accounts.link_provisioned(sign_in("ADA@example.org", it.to_string())));
+    let all: Vec<_> = join_all(all).await.into_iter().filter_map(Result::unwrap).collect();
+    let local = accounts.link_provisioned(sign_in("eve@example.org", "eve".to_owned())).await;
+
+    let [account] = all.as_slice() else { panic!("{all:?}") };
+    assert_eq!((account.user, account.provider.as_str()), (ada.user, "entraid"));
+    assert_eq!(local.unwrap(), None);
+    assert_eq!(
+        (audited(&db, ada.user, "linked").await, audited(&db, other, "linked").await),
+        (1, 0)
+    );
+}
+
+async fn the_first_password_of_a_created_user_makes_the_account_local(db: Database) {
+    let ada = new_user(&[user_name("ada@example.org")]);
+    create(&SqlScimUsers::new(db.clone()), ada.clone()).await;
+    mailed_tokens::put(&db, ada.user, mailed_tokens::token(1, EmailTokenPurpose::PasswordReset))
+        .await;
+
+    let reset = PasswordReset {
+        user: ada.user,
+        token: TokenHash([1; 32]),
+        password_hash: Secret::new("a hash".to_owned()),
+        at: START,
+        effects: SideEffects::default(),
+        if_ended: |user, at| SideEffects::about(at, user, "ended"),
+    };
+    assert!(SqlPasswords::new(db.clone()).reset(reset).await.unwrap());
+
+    let account = SqlAccounts::new(db.clone()).by_email("ada@example.org").await.unwrap().unwrap();
+    assert_eq!(account.account.provider, "local");
+    assert!(account.password_hash.is_some());
+}
+
+async fn no_seat_no_user(db: Database) {
+    let store = SqlScimUsers::new(db.clone());
+
+    let all = (0..8).map(|it| {
+        let new = new_user(&[user_name(&format!("{it}@example.org"))]);
+        store.create(new, Some(3), SideEffects::default())
+    });
+    let all = join_all(all).await;
+
+    let stored = all.into_iter().filter(|it| *it.as_ref().unwrap() == ScimUserCreated::Stored);
+    assert_eq!((stored.count(), names(&store, &[]).await.len()), (3, 3));
+}
