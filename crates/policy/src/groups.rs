@@ -9,18 +9,24 @@ mod usage;
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, GroupId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    Clock, GroupId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId, utf16_len,
+};
 
 pub use group::{Group, GroupEntry, GroupName, NameError};
 pub use member::{GroupMember, MemberFilter};
 pub use ports::{
-    GroupAdded, GroupRemoved, GroupRenamed, GroupStore, GroupWatch, MemberMoved, SettingsChanged,
+    ExternalIdSet, GroupAdded, GroupRemoved, GroupRenamed, GroupStore, GroupWatch, MemberEffects,
+    MemberMoved, MembersChanged, MembershipChange, SettingsChanged,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use ports::{MockGroupStore, MockGroupWatch};
 pub use quota::Quota;
 pub use settings::{GroupSettings, MAX_LIMIT, MODES, SettingChange, SettingsError};
 pub use usage::GroupUse;
+
+/// Maximum length of a group's id at an identity provider, in characters.
+const MAX_EXTERNAL_ID_CHARS: usize = 200;
 
 /// Errors that prevent a group from being read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +52,12 @@ pub enum GroupError {
     /// No such account.
     #[error("there is no such account")]
     UnknownAccount,
+    /// Id at an identity provider is invalid.
+    #[error("an external id has 1 to {MAX_EXTERNAL_ID_CHARS} characters on one line")]
+    ExternalId,
+    /// Another group has this id at an identity provider.
+    #[error("another group has this external id")]
+    ExternalIdTaken,
     /// The store did not answer.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
@@ -108,7 +120,8 @@ impl Groups {
     /// Creates a group without members or settings of its own.
     pub async fn create(&self, by: Option<UserId>, name: &str) -> Result<Group, GroupError> {
         let (name, created_at) = (GroupName::parse(name)?, self.clock.now());
-        let group = Group { id: GroupId::generate(), name, is_default: false, created_at };
+        let (id, external_id) = (GroupId::generate(), None);
+        let group = Group { id, name, is_default: false, external_id, created_at };
         let effects = audit_effects(created_at, by, group.id, "Group.Created");
         match self.store.add(group.clone(), effects).await? {
             GroupAdded::Stored => Ok(group),
@@ -177,10 +190,7 @@ impl Groups {
         user: UserId,
         group: GroupId,
     ) -> Result<(), GroupError> {
-        let mut effects = audit_effects(self.clock.now(), by, group, "Group.MemberAdded");
-        for entry in &mut effects.audit {
-            entry.subject = Some(user);
-        }
+        let effects = moved(self.clock.now(), by, user, group);
         let put = self.store.put(user, group, effects).await?;
         self.watch.member_moved(user);
         match put {
@@ -189,6 +199,61 @@ impl Groups {
             MemberMoved::UnknownAccount => Err(GroupError::UnknownAccount),
         }
     }
+
+    /// Returns the ids and email addresses of all members, by id.
+    pub async fn member_ids(&self, group: GroupId) -> Result<Vec<(UserId, String)>, Unavailable> {
+        self.store.member_ids(group).await
+    }
+
+    /// Applies all of an identity provider's changes of a group's members, or
+    /// none.
+    pub async fn change_members(
+        &self,
+        group: GroupId,
+        changes: &[MembershipChange],
+    ) -> Result<(), GroupError> {
+        let at = self.clock.now();
+        let effects: MemberEffects = |user, group, at| moved(at, None, user, group);
+        match self.store.change_members(group, changes, at, effects).await? {
+            MembersChanged::Done(users) => {
+                users.into_iter().for_each(|it| self.watch.member_moved(it));
+                Ok(())
+            }
+            MembersChanged::UnknownGroup => Err(GroupError::Unknown),
+            MembersChanged::UnknownAccount(_) => Err(GroupError::UnknownAccount),
+        }
+    }
+
+    /// Sets or clears the id that an identity provider knows a group by.
+    pub async fn set_external_id(
+        &self,
+        group: GroupId,
+        external_id: Option<&str>,
+    ) -> Result<(), GroupError> {
+        let id = external_id.map(str::trim);
+        let valid = |it: &str| {
+            (1..=MAX_EXTERNAL_ID_CHARS).contains(&utf16_len(it))
+                && !it.chars().any(char::is_control)
+        };
+        if !id.is_none_or(valid) {
+            return Err(GroupError::ExternalId);
+        }
+        let effects = audit_effects(self.clock.now(), None, group, "Group.ExternalIdChanged");
+        match self.store.set_external_id(group, id.map(str::to_owned), effects).await? {
+            ExternalIdSet::Done => Ok(()),
+            ExternalIdSet::Unknown => Err(GroupError::Unknown),
+            ExternalIdSet::Taken => Err(GroupError::ExternalIdTaken),
+        }
+    }
+}
+
+/// Side effects of moving a user into a group.
+fn moved(at: Timestamp, by: Option<UserId>, user: UserId, group: GroupId) -> SideEffects {
+    let mut effects = audit_effects(at, by, group, "Group.MemberAdded");
+    for entry in &mut effects.audit {
+        entry.subject = Some(user);
+    }
+    effects
 }
 
 fn audit_effects(

@@ -46,9 +46,10 @@ pub use feedback::{
     TriageUpdate,
 };
 pub use groups::{
-    Group, GroupAdded, GroupEntry, GroupError, GroupMember, GroupName, GroupRemoved, GroupRenamed,
-    GroupSettings, GroupStore, GroupUse, GroupWatch, Groups, MAX_LIMIT, MODES, MemberFilter,
-    MemberMoved, NameError, Quota, SettingChange, SettingsChanged, SettingsError,
+    ExternalIdSet, Group, GroupAdded, GroupEntry, GroupError, GroupMember, GroupName, GroupRemoved,
+    GroupRenamed, GroupSettings, GroupStore, GroupUse, GroupWatch, Groups, MAX_LIMIT, MODES,
+    MemberEffects, MemberFilter, MemberMoved, MembersChanged, MembershipChange, NameError, Quota,
+    SettingChange, SettingsChanged, SettingsError,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use groups::{MockGroupStore, MockGroupWatch};

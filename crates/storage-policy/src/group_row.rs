@@ -14,6 +14,7 @@ pub(crate) struct GroupRow {
     is_default: bool,
     created_at: DbInstant,
     name_folded: String,
+    external_id: Option<String>,
 }
 
 impl From<Group> for GroupRow {
@@ -23,6 +24,7 @@ impl From<Group> for GroupRow {
             name_folded: group.name.folded(),
             name: group.name.as_str().to_owned(),
             is_default: group.is_default,
+            external_id: group.external_id,
             created_at: DbInstant(group.created_at),
         }
     }
@@ -34,6 +36,7 @@ impl From<GroupRow> for Group {
             id: GroupId(row.id.0),
             name: GroupName::stored(row.name),
             is_default: row.is_default,
+            external_id: row.external_id,
             created_at: row.created_at.0,
         }
     }

@@ -8,10 +8,11 @@ use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind;
 use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{GroupId, Page, PageRequest, SideEffects, Unavailable, UserId};
+use pia_kernel::{GroupId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
 use pia_policy::{
-    Group, GroupAdded, GroupEntry, GroupMember, GroupName, GroupRemoved, GroupRenamed,
-    GroupSettings, GroupStore, GroupUse, MemberFilter, MemberMoved, SettingChange, SettingsChanged,
+    ExternalIdSet, Group, GroupAdded, GroupEntry, GroupMember, GroupName, GroupRemoved,
+    GroupRenamed, GroupSettings, GroupStore, GroupUse, MemberEffects, MemberFilter, MemberMoved,
+    MembersChanged, MembershipChange, SettingChange, SettingsChanged,
 };
 use pia_storage::schema::{
     accounts, group_personas, group_plugins, group_settings, invitations, managed_personas,
@@ -22,6 +23,7 @@ use serde_json::json;
 
 use crate::group_row::GroupRow;
 use crate::members;
+use crate::membership;
 use crate::settings_row::SettingsRow;
 
 /// Groups in SQL.
@@ -253,6 +255,50 @@ impl GroupStore for SqlGroups {
             }
             Ok(SettingsChanged::Done(after))
         })?)
+    }
+
+    async fn member_ids(&self, group: GroupId) -> Result<Vec<(UserId, String)>, Unavailable> {
+        Ok(members::ids(&self.db, group).await?)
+    }
+
+    async fn change_members(
+        &self,
+        group: GroupId,
+        changes: &[MembershipChange],
+        at: Timestamp,
+        effects: MemberEffects,
+    ) -> Result<MembersChanged, Unavailable> {
+        Ok(membership::change(&self.db, group, changes, (at, effects)).await?)
+    }
+
+    async fn set_external_id(
+        &self,
+        group: GroupId,
+        external_id: Option<String>,
+        effects: SideEffects,
+    ) -> Result<ExternalIdSet, Unavailable> {
+        let row = user_groups::table.find(DbUid(group.0));
+        let done = in_tx!(self.db, async |conn| -> Result<ExternalIdSet, DbError> {
+            if !lock!(conn, DbUid(group.0)) {
+                return Ok(ExternalIdSet::Unknown);
+            }
+            let before: Option<String> = row.select(user_groups::external_id).first(conn).await?;
+            if before == external_id {
+                return Ok(ExternalIdSet::Done);
+            }
+            let id = user_groups::external_id.eq(&external_id);
+            diesel::update(row).set(id).execute(conn).await?;
+            let [before, after] = [&before, &external_id].map(|it| json!({ "externalId": it }));
+            let effects = effects.with_changes(Some(&before), Some(&after));
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(ExternalIdSet::Done)
+        });
+        match done {
+            Err(DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _))) => {
+                Ok(ExternalIdSet::Taken)
+            }
+            done => Ok(done?),
+        }
     }
 
     async fn put(

@@ -10,6 +10,7 @@ mod feedback_row;
 mod group_row;
 mod groups;
 mod members;
+mod membership;
 mod persona_row;
 mod personas;
 mod plugin_row;

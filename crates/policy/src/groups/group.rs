@@ -14,6 +14,8 @@ pub struct Group {
     pub name: GroupName,
     /// True if new accounts are members of it.
     pub is_default: bool,
+    /// Id at the identity provider that manages it, unique.
+    pub external_id: Option<String>,
     /// Time of its creation.
     pub created_at: Timestamp,
 }

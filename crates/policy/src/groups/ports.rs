@@ -1,7 +1,7 @@
 //! Ports of administering groups.
 
 use async_trait::async_trait;
-use pia_kernel::{GroupId, Page, PageRequest, SideEffects, Unavailable, UserId};
+use pia_kernel::{GroupId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::group::{Group, GroupEntry, GroupName};
 use super::member::{GroupMember, MemberFilter};
@@ -61,6 +61,42 @@ pub enum MemberMoved {
     UnknownGroup,
     /// No such account.
     UnknownAccount,
+}
+
+/// Outcome of setting the id that an identity provider knows a group by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExternalIdSet {
+    /// Group has the id, now or from before.
+    Done,
+    /// No such group.
+    Unknown,
+    /// Another group has this id.
+    Taken,
+}
+
+/// Side effects of moving a user into a group.
+pub type MemberEffects = fn(UserId, GroupId, Timestamp) -> SideEffects;
+
+/// Change of a group's members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MembershipChange {
+    /// Moves these users into the group.
+    Add(Vec<UserId>),
+    /// Moves those of these users who are members into the default group.
+    Remove(Vec<UserId>),
+    /// Makes these users the only members.
+    Replace(Vec<UserId>),
+}
+
+/// Outcome of changing a group's members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MembersChanged {
+    /// These users were moved.
+    Done(Vec<UserId>),
+    /// No such group.
+    UnknownGroup,
+    /// No such account.
+    UnknownAccount(UserId),
 }
 
 /// Store of groups.
@@ -127,6 +163,28 @@ pub trait GroupStore: Send + Sync {
         group: GroupId,
         effects: SideEffects,
     ) -> Result<MemberMoved, Unavailable>;
+
+    /// Loads the ids and email addresses of all members, by id.
+    async fn member_ids(&self, group: GroupId) -> Result<Vec<(UserId, String)>, Unavailable>;
+
+    /// Applies all of the changes of a group's members, or none. Nobody leaves
+    /// the default group but for another one. `effects` are those of moving
+    /// one user into one group, at this time.
+    async fn change_members(
+        &self,
+        group: GroupId,
+        changes: &[MembershipChange],
+        at: Timestamp,
+        effects: MemberEffects,
+    ) -> Result<MembersChanged, Unavailable>;
+
+    /// Sets or clears the id that an identity provider knows a group by.
+    async fn set_external_id(
+        &self,
+        group: GroupId,
+        external_id: Option<String>,
+        effects: SideEffects,
+    ) -> Result<ExternalIdSet, Unavailable>;
 }
 
 /// Caches of groups and their members, from which this process must remove at once

@@ -157,3 +157,31 @@ async fn what_the_store_could_not_do_is_told() {
         ]
     ));
 }
+
+#[tokio::test]
+async fn everybody_whom_an_identity_provider_moved_is_reported() {
+    let (group, users) = (GroupId::generate(), [UserId::generate(), UserId::generate()]);
+    let mut store = MockGroupStore::new();
+    store.expect_change_members().returning(move |_, _, at, effects| {
+        let expected =
+            SideEffects::of_object(NOW, None, format!("group:{group}"), "Group.MemberAdded");
+        let entry = effects(users[0], group, at).audit.remove(0);
+        assert_eq!((entry.subject, &entry.object), (Some(users[0]), &expected.audit[0].object));
+        Ok(MembersChanged::Done(users.to_vec()))
+    });
+    let mut watch = quiet();
+    watch.expect_member_moved().times(2).return_const(());
+
+    let change = [MembershipChange::Replace(users.to_vec())];
+    groups(store, watch).change_members(group, &change).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_external_id_has_bounds() {
+    let groups = groups(MockGroupStore::new(), quiet());
+
+    for id in [" ", &"x".repeat(201), "a\nb"] {
+        let set = groups.set_external_id(GroupId::generate(), Some(id)).await;
+        assert!(matches!(set, Err(GroupError::ExternalId)), "{id}");
+    }
+}

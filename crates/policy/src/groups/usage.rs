@@ -20,6 +20,11 @@ impl GroupUse {
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Returns whether nothing but members uses the group.
+    pub fn is_by_members_alone(&self) -> bool {
+        Self { members: 0, ..*self }.is_none()
+    }
 }
 
 /// `2 members, 1 persona`.

@@ -6,6 +6,7 @@
 mod client_policies;
 mod feedback;
 mod groups;
+mod membership;
 mod people;
 mod personas;
 mod plugins;

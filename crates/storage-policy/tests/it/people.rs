@@ -21,7 +21,13 @@ pub(crate) fn name(name: &str) -> GroupName {
 
 /// A group that was not stored yet.
 pub(crate) fn called(of: &str) -> Group {
-    Group { id: GroupId::generate(), name: name(of), is_default: false, created_at: START }
+    Group {
+        id: GroupId::generate(),
+        name: name(of),
+        is_default: false,
+        external_id: None,
+        created_at: START,
+    }
 }
 
 /// A stored group.

@@ -1,0 +1,120 @@
+//! Changes of a group's members, many at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{GroupId, SideEffects, Timestamp, UserId};
+use pia_policy::{MemberEffects, MembersChanged, MembershipChange};
+use pia_storage::schema::{accounts, user_groups};
+use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx};
+use serde_json::json;
+use uuid::Uuid;
+
+/// Number of accounts in one statement.
+const BATCH: usize = 500;
+
+/// Group that each user is moved into.
+#[derive(Default)]
+struct Moves {
+    /// Users who become members, whichever group they are in.
+    joining: BTreeSet<Uuid>,
+    /// Users who leave the group, if they are members.
+    leaving: BTreeSet<Uuid>,
+}
+
+/// Applies changes of a group's members: see
+/// [`GroupStore::change_members`](pia_policy::GroupStore::change_members).
+pub(crate) async fn change(
+    db: &Database,
+    group: GroupId,
+    changes: &[MembershipChange],
+    (at, effects): (Timestamp, MemberEffects),
+) -> Result<MembersChanged, DbError> {
+    let id = DbUid(group.0);
+    in_tx!(db, async |conn| -> Result<MembersChanged, DbError> {
+        // Both groups before any account, so that they are there until the
+        // commit; in the order of their ids.
+        let involved = user_groups::id.eq(id).or(user_groups::is_default);
+        let involved = user_groups::table.filter(involved).order(user_groups::id);
+        let involved = involved.select((user_groups::id, user_groups::is_default));
+        let involved: Vec<(DbUid, bool)> = involved.load(conn).await?;
+        for (it, _) in &involved {
+            let row = diesel::update(user_groups::table.find(*it));
+            row.set(user_groups::name.eq(user_groups::name)).execute(conn).await?;
+        }
+        if !involved.iter().any(|it| it.0 == id) {
+            return Ok(MembersChanged::UnknownGroup);
+        }
+        let default = involved.iter().find(|it| it.1).map_or(id, |it| it.0);
+        let members = accounts::table.filter(accounts::group_id.eq(id)).select(accounts::id);
+        let members: Vec<DbUid> = members.load(conn).await?;
+        let moves = Moves::of(changes, &members, default == id);
+
+        let mut before = BTreeMap::new();
+        let all: Vec<DbUid> =
+            moves.joining.iter().chain(&moves.leaving).map(|it| DbUid(*it)).collect();
+        for batch in all.chunks(BATCH) {
+            let rows = diesel::update(accounts::table.filter(accounts::id.eq_any(batch)));
+            let rows = rows.set(accounts::group_id.eq(accounts::group_id));
+            let rows = rows.returning((accounts::id, accounts::group_id));
+            let rows: Vec<(DbUid, DbUid)> = rows.get_results(conn).await?;
+            before.extend(rows.into_iter().map(|(user, group)| (user.0, group)));
+        }
+        if let Some(unknown) = moves.joining.iter().find(|it| !before.contains_key(it)) {
+            return Ok(MembersChanged::UnknownAccount(UserId(*unknown)));
+        }
+        let mut moved = Vec::new();
+        for (users, to) in [(&moves.joining, id), (&moves.leaving, default)] {
+            let leaves = |it: &Uuid| to == id || before.get(it) == Some(&id);
+            let users = users.iter().filter(|it| before.get(it) != Some(&to) && leaves(it));
+            let users: Vec<DbUid> = users.map(|it| DbUid(*it)).collect();
+            for batch in users.chunks(BATCH) {
+                let rows = diesel::update(accounts::table.filter(accounts::id.eq_any(batch)));
+                rows.set(accounts::group_id.eq(to)).execute(conn).await?;
+                let entries = batch.iter().fold(SideEffects::default(), |all, user| {
+                    let changed = |id: Option<&DbUid>| json!({ "groupId": id.map(|it| it.0) });
+                    let one = effects(UserId(user.0), GroupId(to.0), at);
+                    let from = changed(before.get(&user.0));
+                    all.and(one.with_changes(Some(&from), Some(&changed(Some(&to)))))
+                });
+                conn.write_effects(db, &entries).await?;
+            }
+            moved.extend(users.into_iter().map(|it| UserId(it.0)));
+        }
+        Ok(MembersChanged::Done(moved))
+    })
+}
+
+impl Moves {
+    /// Returns what changes come to, one after the other.
+    fn of(changes: &[MembershipChange], members: &[DbUid], is_default: bool) -> Self {
+        let mut moves = Self::default();
+        for change in changes {
+            match change {
+                MembershipChange::Add(users) => users.iter().for_each(|it| moves.join(*it)),
+                MembershipChange::Remove(users) => users.iter().for_each(|it| moves.leave(*it)),
+                MembershipChange::Replace(users) => {
+                    let before: Vec<Uuid> = moves.joining.iter().copied().collect();
+                    let before = before.into_iter().chain(members.iter().map(|it| it.0));
+                    before.for_each(|it| moves.leave(UserId(it)));
+                    users.iter().for_each(|it| moves.join(*it));
+                }
+            }
+        }
+        if is_default {
+            moves.leaving.clear();
+        }
+        moves
+    }
+
+    fn join(&mut self, user: UserId) {
+        self.leaving.remove(&user.0);
+        self.joining.insert(user.0);
+    }
+
+    fn leave(&mut self, user: UserId) {
+        self.joining.remove(&user.0);
+        self.leaving.insert(user.0);
+    }
+}

@@ -1,0 +1,125 @@
+//! Members and external ids of groups that an identity provider manages.
+
+use futures_util::future::join_all;
+use pia_kernel::{GroupId, SideEffects, Timestamp, UserId};
+use pia_policy::MembershipChange::{Add, Remove, Replace};
+use pia_policy::{ExternalIdSet, GroupStore, MemberEffects, MembersChanged, MembershipChange};
+use pia_storage::Database;
+use pia_storage_policy::SqlGroups;
+
+use crate::people::{DEFAULT, START, group, group_of, noted, person};
+
+pia_testkit::contract! {
+    members_are_added_removed_and_replaced,
+    changes_are_made_one_after_the_other_and_all_or_none,
+    nobody_leaves_the_default_group_without_another,
+    of_concurrent_changes_each_has_its_effect,
+    a_thousand_members_are_moved_at_once,
+    an_external_id_belongs_to_one_group,
+}
+
+const MOVED: MemberEffects =
+    |user: UserId, _: GroupId, at: Timestamp| SideEffects::about(at, user, "moved");
+
+async fn change(db: &Database, group: GroupId, changes: &[MembershipChange]) -> MembersChanged {
+    SqlGroups::new(db.clone()).change_members(group, changes, START, MOVED).await.unwrap()
+}
+
+async fn members(db: &Database, group: GroupId) -> Vec<UserId> {
+    let members = SqlGroups::new(db.clone()).member_ids(group).await.unwrap();
+    members.into_iter().map(|(user, _)| user).collect()
+}
+
+async fn members_are_added_removed_and_replaced(db: Database) {
+    let sales = group(&db, "Sales").await;
+    let (ada, bob, eve) = (person(&db).await, person(&db).await, person(&db).await);
+
+    assert_eq!(
+        change(&db, sales, &[Add(vec![ada, bob])]).await,
+        MembersChanged::Done(vec![ada, bob])
+    );
+    assert_eq!(change(&db, sales, &[Add(vec![ada])]).await, MembersChanged::Done(vec![]));
+    assert_eq!(members(&db, sales).await, [ada, bob]);
+    change(&db, sales, &[Remove(vec![ada, eve])]).await;
+    assert_eq!((members(&db, sales).await, group_of(&db, ada).await), (vec![bob], DEFAULT));
+    change(&db, sales, &[Replace(vec![ada, eve])]).await;
+    assert_eq!((members(&db, sales).await, group_of(&db, bob).await), (vec![ada, eve], DEFAULT));
+    change(&db, sales, &[Replace(vec![])]).await;
+
+    assert_eq!(members(&db, sales).await, []);
+    assert_eq!(noted(&db, "moved").await, 8);
+}
+
+async fn changes_are_made_one_after_the_other_and_all_or_none(db: Database) {
+    let sales = group(&db, "Sales").await;
+    let (ada, bob) = (person(&db).await, person(&db).await);
+    let stranger = UserId::generate();
+
+    change(&db, sales, &[Add(vec![ada, bob]), Remove(vec![ada])]).await;
+    assert_eq!(members(&db, sales).await, [bob]);
+    let refused = change(&db, sales, &[Remove(vec![bob]), Add(vec![ada, stranger])]).await;
+
+    assert_eq!(refused, MembersChanged::UnknownAccount(stranger));
+    assert_eq!(members(&db, sales).await, [bob]);
+    let unknown = change(&db, GroupId::generate(), &[Add(vec![ada])]).await;
+    assert_eq!(unknown, MembersChanged::UnknownGroup);
+}
+
+async fn nobody_leaves_the_default_group_without_another(db: Database) {
+    let ada = person(&db).await;
+
+    assert_eq!(change(&db, DEFAULT, &[Remove(vec![ada])]).await, MembersChanged::Done(vec![]));
+    assert_eq!(change(&db, DEFAULT, &[Replace(vec![])]).await, MembersChanged::Done(vec![]));
+
+    assert_eq!(members(&db, DEFAULT).await, [ada]);
+}
+
+async fn of_concurrent_changes_each_has_its_effect(db: Database) {
+    let groups = [group(&db, "Sales").await, group(&db, "Support").await];
+    let mut people = Vec::new();
+    for _ in 0..16 {
+        people.push(person(&db).await);
+    }
+
+    let all = people.iter().enumerate().map(|(n, it)| {
+        let (db, group, user) = (db.clone(), groups[n % 2], *it);
+        async move { change(&db, group, &[Add(vec![user])]).await }
+    });
+    join_all(all).await;
+
+    let (sales, support) = (members(&db, groups[0]).await, members(&db, groups[1]).await);
+    assert_eq!((sales.len(), support.len()), (8, 8));
+    assert_eq!(noted(&db, "moved").await, 16);
+}
+
+async fn a_thousand_members_are_moved_at_once(db: Database) {
+    let sales = group(&db, "Sales").await;
+    let mut people = Vec::new();
+    for _ in 0..1_001 {
+        people.push(person(&db).await);
+    }
+
+    let MembersChanged::Done(moved) = change(&db, sales, &[Replace(people)]).await else {
+        panic!("refused")
+    };
+
+    assert_eq!((moved.len(), members(&db, sales).await.len()), (1_001, 1_001));
+    assert_eq!(noted(&db, "moved").await, 1_001);
+}
+
+async fn an_external_id_belongs_to_one_group(db: Database) {
+    let (sales, support) = (group(&db, "Sales").await, group(&db, "Support").await);
+    let groups = SqlGroups::new(db.clone());
+    let set = |group, id: Option<&str>| {
+        let (groups, id) = (groups.clone(), id.map(str::to_owned));
+        async move { groups.set_external_id(group, id, SideEffects::default()).await.unwrap() }
+    };
+
+    assert_eq!(set(sales, Some("g1")).await, ExternalIdSet::Done);
+    assert_eq!(set(support, Some("g1")).await, ExternalIdSet::Taken);
+    assert_eq!(set(GroupId::generate(), Some("g2")).await, ExternalIdSet::Unknown);
+    let found = groups.find(sales).await.unwrap().unwrap();
+    assert_eq!(found.group.external_id.as_deref(), Some("g1"));
+    assert_eq!(set(sales, None).await, ExternalIdSet::Done);
+    assert_eq!(set(support, Some("g1")).await, ExternalIdSet::Done);
+}
