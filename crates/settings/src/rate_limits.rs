@@ -32,6 +32,8 @@ impl RateLimits {
                 ai: quota("Ai", 30, MINUTE),
                 feedback: quota("Feedback", 30, HOUR),
                 pod_uplink: quota("PodUplink", 30, MINUTE),
+                // Entra ID sends up to 25 requests a second.
+                scim: quota("Scim", 1_500, MINUTE),
             },
         }
     }

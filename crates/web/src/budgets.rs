@@ -32,11 +32,20 @@ pub enum Budget {
     Feedback,
     /// Pods that connect.
     PodUplink,
+    /// Identity providers that manage users and groups.
+    Scim,
 }
 
 impl Budget {
-    const IN_MEMORY: [Self; 6] =
-        [Self::Global, Self::Health, Self::Sync, Self::Ai, Self::Feedback, Self::PodUplink];
+    const IN_MEMORY: [Self; 7] = [
+        Self::Global,
+        Self::Health,
+        Self::Sync,
+        Self::Ai,
+        Self::Feedback,
+        Self::PodUplink,
+        Self::Scim,
+    ];
 
     /// Name in the settings and in OpenAPI.
     pub fn name(self) -> &'static str {
@@ -49,6 +58,7 @@ impl Budget {
             Self::Ai => "ai",
             Self::Feedback => "feedback",
             Self::PodUplink => "pod-uplink",
+            Self::Scim => "scim",
         }
     }
 }
@@ -70,6 +80,8 @@ pub struct Quotas {
     pub feedback: RateQuota,
     /// Quota of [`Budget::PodUplink`].
     pub pod_uplink: RateQuota,
+    /// Quota of [`Budget::Scim`].
+    pub scim: RateQuota,
 }
 
 impl Quotas {
@@ -82,6 +94,7 @@ impl Quotas {
             Budget::Ai => self.ai,
             Budget::Feedback => self.feedback,
             Budget::PodUplink => self.pod_uplink,
+            Budget::Scim => self.scim,
         }
     }
 }

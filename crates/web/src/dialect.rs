@@ -1,4 +1,4 @@
-//! Errors in the words of OpenAI's API, on the routes that speak it.
+//! Forms of errors, where a surface speaks another protocol than our own.
 
 use actix_web::Error;
 use actix_web::body::{EitherBody, MessageBody};
@@ -7,25 +7,40 @@ use actix_web::middleware::Next;
 
 use crate::ApiError;
 
-/// The paths under which OpenAI's API is spoken, unknown ones included.
-const OPENAI: [&str; 2] = ["/v1", "/api/ai/v1"];
-
-/// Returns whether this path speaks OpenAI's API.
-pub fn speaks_openai(path: &str) -> bool {
-    let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
-    OPENAI.iter().any(|it| path.strip_prefix(it).is_some_and(below))
+/// Form in which a client reads errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// Our own: `{ "error": code, "message": text }`.
+    Pia,
+    /// OpenAI's: `{ "error": { message, type, code, param } }`.
+    OpenAi,
+    /// SCIM's: `{ "schemas": […], "status": text, "scimType": code, "detail": text }`.
+    Scim,
 }
 
-/// Middleware that tells errors as `{ "error": { message, type, code, param } }`
-/// where OpenAI's API is spoken.
+/// The paths under which another form than our own is used, unknown ones
+/// included.
+const PREFIXES: [(&str, Dialect); 3] =
+    [("/v1", Dialect::OpenAi), ("/api/ai/v1", Dialect::OpenAi), ("/scim/v2", Dialect::Scim)];
+
+impl Dialect {
+    /// Returns the form that is used under a path.
+    pub fn from_path(path: &str) -> Self {
+        let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
+        let prefix = PREFIXES.iter().find(|(it, _)| path.strip_prefix(it).is_some_and(below));
+        prefix.map_or(Self::Pia, |it| it.1)
+    }
+}
+
+/// Middleware that translates errors into the form of the path.
 pub async fn translate_errors<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
-    let translates = speaks_openai(request.path());
+    let dialect = Dialect::from_path(request.path());
     let response = next.call(request).await?;
-    let error = response.response().error().filter(|_| translates);
-    let translated = error.and_then(|it| it.as_error::<ApiError>()).map(ApiError::openai_response);
+    let error = response.response().error().filter(|_| dialect != Dialect::Pia);
+    let translated = error.and_then(|it| it.as_error::<ApiError>()).map(|it| it.response(dialect));
     Ok(match translated {
         Some(translated) => response.into_response(translated).map_into_right_body(),
         None => response.map_into_left_body(),
@@ -37,12 +52,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_whole_segments_are_of_the_surface() {
+    fn only_full_segments_belong_to_a_surface() {
         for path in ["/v1", "/v1/", "/v1/x", "/api/ai/v1", "/api/ai/v1/chat/completions"] {
-            assert!(speaks_openai(path), "{path}");
+            assert_eq!(Dialect::from_path(path), Dialect::OpenAi, "{path}");
         }
-        for path in ["/", "/v12", "/openapi/v1.json", "/api/v1/x", "/api/ai/chat"] {
-            assert!(!speaks_openai(path), "{path}");
+        for path in ["/", "/v12", "/openapi/v1.json", "/api/v1/x", "/api/ai/chat", "/scim/v20"] {
+            assert_eq!(Dialect::from_path(path), Dialect::Pia, "{path}");
         }
+        assert_eq!(Dialect::from_path("/scim/v2/Users"), Dialect::Scim);
     }
 }

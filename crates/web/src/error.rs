@@ -13,6 +13,8 @@ use pia_policy::Feature;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::Dialect;
+
 type Cause = Box<dyn Error + Send + Sync>;
 
 /// Time after which a caller may repeat a request that an outage or overload refused.
@@ -21,6 +23,17 @@ pub const RETRY_SOON: Duration = Duration::from_secs(1);
 /// Header that keeps OpenAI's clients from repeating a request.
 const NO_RETRY: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-should-retry"), HeaderValue::from_static("false"));
+
+/// Codes that SCIM names the same (RFC 7644, 3.12).
+const SCIM_TYPES: [&str; 7] = [
+    "invalidFilter",
+    "invalidPath",
+    "invalidSyntax",
+    "invalidValue",
+    "mutability",
+    "noTarget",
+    "uniqueness",
+];
 
 /// Invalid part of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -144,8 +157,33 @@ impl ApiError {
         self
     }
 
-    /// Returns the response in OpenAI's form.
-    pub(crate) fn openai_response(&self) -> HttpResponse {
+    /// Returns the response in the form that the client reads.
+    pub(crate) fn response(&self, dialect: Dialect) -> HttpResponse {
+        match dialect {
+            Dialect::Pia => self.error_response(),
+            Dialect::OpenAi => self.openai_response(),
+            Dialect::Scim => self.scim_response(),
+        }
+    }
+
+    fn scim_response(&self) -> HttpResponse {
+        self.log();
+        let ErrorParts { status, code, message, .. } = &*self.0;
+        let mut body = json!({
+            "schemas": ["urn:ietf:params:scim:api:messages:2.0:Error"],
+            "status": status.as_str(),
+            "detail": message,
+        });
+        if SCIM_TYPES.contains(code)
+            && let Some(members) = body.as_object_mut()
+        {
+            members.insert("scimType".to_owned(), (*code).into());
+        }
+        let mut response = self.head(*status);
+        response.content_type("application/scim+json").body(body.to_string())
+    }
+
+    fn openai_response(&self) -> HttpResponse {
         let ErrorParts { status, code, message, fields, openai, .. } = &*self.0;
         let fault = fields.get("errors").and_then(|it| it.get(0));
         let (status, message, kind, code) =

@@ -6,7 +6,7 @@ use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
-use pia_identity::{CallerState, SessionRef};
+use pia_identity::{CallerState, ScimClient, SessionRef};
 
 use crate::ApiError;
 use crate::budgets::{Budget, Payer};
@@ -24,6 +24,10 @@ impl Caller {
         session.ok_or_else(|| ApiError::internal("the route takes other credentials"))
     }
 }
+
+/// Identity provider whom the gates let in.
+#[derive(Debug, Clone)]
+pub struct ScimCaller(pub ScimClient);
 
 /// Credential that came with the request, if any did; whether the account or
 /// the session still exists was not checked.
@@ -48,6 +52,16 @@ impl FromRequest for Caller {
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let caller = request.extensions().get::<Self>().copied();
         ready(caller.ok_or_else(|| ApiError::internal("the route's access lets anyone in")))
+    }
+}
+
+impl FromRequest for ScimCaller {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let caller = request.extensions().get::<Self>().cloned();
+        ready(caller.ok_or_else(|| ApiError::internal("the route takes no SCIM token")))
     }
 }
 

@@ -14,7 +14,7 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
 use pia_identity::{
     AccessTokens, AccountRules, ApiKeyAuthenticator, CallerCache, CallerState, ConsoleSessions,
-    Credential, RateLimitOutcome, SessionScope,
+    Credential, RateLimitOutcome, ScimClient, ScimScope, ScimTokens, SessionScope,
 };
 use pia_kernel::{Clock, LiveSetting, Secret, UserId};
 use pia_policy::{LicenceState, Licensed};
@@ -25,7 +25,7 @@ use crate::extract::{BodyLimit, RateLimitPayer};
 use crate::routes::{
     Access, AccountScope, Licensing, PaidBy, RateLimit, Route, RouteMatch, RouteTable,
 };
-use crate::{ApiError, Caller, ConsoleCookie, PresentedCredential, Runner};
+use crate::{ApiError, Caller, ConsoleCookie, PresentedCredential, Runner, ScimCaller};
 
 /// Dependencies of the gates.
 pub struct Gates {
@@ -41,6 +41,8 @@ pub struct Gates {
     pub consoles: ConsoleSessions,
     /// Cookie of the console.
     pub console_cookie: ConsoleCookie,
+    /// Verification of SCIM tokens.
+    pub scim_tokens: ScimTokens,
     /// Rate limits of callers.
     pub budgets: Arc<Budgets>,
     /// Licence in force.
@@ -135,6 +137,10 @@ impl Gates {
                 request.extensions_mut().insert(Caller(standing));
             }
             Access::Operator => self.operator(request)?,
+            Access::Scim(scope) => {
+                let client = self.scim_client(request, scope).await?;
+                request.extensions_mut().insert(ScimCaller(client));
+            }
         }
         self.includes(route)?;
         check_content_length(request, route)?;
@@ -233,6 +239,22 @@ impl Gates {
             None => request.extensions().get::<ClientAddress>().is_some_and(ClientAddress::is_here),
         };
         if admitted { Ok(()) } else { Err(ApiError::unauthenticated()) }
+    }
+
+    async fn scim_client(
+        &self,
+        request: &ServiceRequest,
+        scope: ScimScope,
+    ) -> Result<ScimClient, ApiError> {
+        let token = bearer(request).ok_or_else(ApiError::unauthenticated)?;
+        let (tokens, token) = (self.scim_tokens.clone(), Secret::new(token.to_owned()));
+        let client = self.runner.run(async move { tokens.authenticate(&token).await }).await?;
+        let client = client.ok_or_else(ApiError::unauthenticated)?;
+        if client.scopes.contains(&scope) {
+            return Ok(client);
+        }
+        let message = format!("The token does not have the scope `{}`.", scope.name());
+        Err(ApiError::refused(StatusCode::FORBIDDEN, "forbidden", message))
     }
 
     fn includes(&self, route: &Route) -> Result<(), ApiError> {

@@ -5,7 +5,7 @@ mod common;
 use actix_web::http::Method;
 use serde_json::{Map, Value, json};
 
-use crate::dialect::speaks_openai;
+use crate::dialect::Dialect;
 use crate::examples::{Example, Examples};
 use crate::routes::{
     AcceptedCredentials, Access, Document, Licensing, RateLimit, ResponseDoc, Route, RouteTable,
@@ -120,6 +120,7 @@ fn security_schemes(document: Document) -> Value {
         Document::Admin => json!({
             "console": { "type": "apiKey", "in": "cookie", "name": "__Host-pia_console" },
         }),
+        Document::Own => json!({}),
     }
 }
 
@@ -128,6 +129,7 @@ fn security(credentials: AcceptedCredentials) -> Value {
         AcceptedCredentials::Session => json!([{ "bearer": [] }]),
         AcceptedCredentials::SessionOrApiKey => json!([{ "bearer": [] }, { "apiKey": [] }]),
         AcceptedCredentials::ConsoleCookie => json!([{ "console": [] }]),
+        AcceptedCredentials::ScimToken => json!([]),
     }
 }
 
@@ -266,7 +268,7 @@ fn responses(
     if let ResponseDoc::JsonOrPage(_) = route.docs.answer {
         common::add_pages(&mut responses);
     }
-    common::add_refusals(&mut responses, body_of(route).is_some(), speaks_openai(route.path));
+    common::add_refusals(&mut responses, body_of(route).is_some(), Dialect::from_path(route.path));
     responses.sort_keys();
     responses
 }
@@ -299,7 +301,7 @@ fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
 
 /// Returns the media type object of an error with this status.
 fn error_media(route: &Route, status: u16, credits: &CreditDocs) -> Value {
-    if speaks_openai(route.path) {
+    if Dialect::from_path(route.path) == Dialect::OpenAi {
         media("OpenAiError", None)
     } else if status == 429 && route.costs_credits() {
         credits.refusal.clone()

@@ -9,3 +9,4 @@ mod lifecycle;
 mod passkeys;
 mod passwords;
 mod providers;
+mod scim_tokens;

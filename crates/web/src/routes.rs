@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use actix_web::web::{self, ServiceConfig};
-use pia_identity::{Role, SessionScope};
+use pia_identity::{Role, ScimScope, SessionScope};
 use pia_policy::Feature;
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
@@ -57,6 +57,8 @@ pub enum Access {
     Console(&'static [Role]),
     /// Caller with the metrics token or, where none is set, from the machine itself.
     Operator,
+    /// Identity provider with a SCIM token of this scope.
+    Scim(ScimScope),
 }
 
 /// The credentials that a route takes.
@@ -68,6 +70,8 @@ pub enum AcceptedCredentials {
     SessionOrApiKey,
     /// The cookie of a browser in the console, and nothing else.
     ConsoleCookie,
+    /// A SCIM token, which belongs to no account, and nothing else.
+    ScimToken,
 }
 
 /// The accounts that a route is open to.
@@ -98,6 +102,8 @@ pub enum Document {
     Public,
     /// The one for administrators.
     Admin,
+    /// None: the surface describes itself in another form.
+    Own,
 }
 
 /// Licence that a route needs.
@@ -218,9 +224,10 @@ impl Route {
     /// Returns whether its credentials are for this purpose.
     pub(crate) fn takes(&self, scope: SessionScope) -> bool {
         match scope {
-            SessionScope::Full | SessionScope::Data => {
-                self.credentials != AcceptedCredentials::ConsoleCookie
-            }
+            SessionScope::Full | SessionScope::Data => matches!(
+                self.credentials,
+                AcceptedCredentials::Session | AcceptedCredentials::SessionOrApiKey
+            ),
             SessionScope::Console => self.credentials == AcceptedCredentials::ConsoleCookie,
             SessionScope::Key(_) => self.takes_keys(),
         }

@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use actix_web::Error;
+use actix_web::HttpMessage;
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::InternalError;
@@ -15,14 +16,13 @@ use actix_web::http::header::{
 };
 use actix_web::middleware::Next;
 use actix_web::web::Data;
-use actix_web::{HttpMessage, ResponseError};
 use futures_util::FutureExt;
 use pia_identity::SessionRef;
 use pia_kernel::{Language, RequestContext};
 use tracing::Instrument;
 
 use crate::access_log::{Entry, Logged};
-use crate::dialect::speaks_openai;
+use crate::dialect::Dialect;
 use crate::{
     ApiError, BasePath, ClientAddress, Draining, Metrics, PresentedCredential, RequestId,
     StrictTransport, TrustedProxies,
@@ -56,7 +56,7 @@ pub async fn surface<B: MessageBody + 'static>(
     let in_flight = metrics.as_ref().map(|it| it.begin());
     let draining = request.app_data::<Data<Draining>>().cloned();
     let method = request.method().clone();
-    let speaks_openai = speaks_openai(path(&request));
+    let dialect = Dialect::from_path(path(&request));
     {
         let mut extensions = request.extensions_mut();
         extensions.insert(id.clone());
@@ -84,7 +84,7 @@ pub async fn surface<B: MessageBody + 'static>(
     };
     // Nothing outlives a request here that could be seen half changed.
     let Ok(answer) = answered else {
-        return Err(after_panic(&id, &entry, speaks_openai));
+        return Err(after_panic(&id, &entry, dialect));
     };
     let mut answer = answer?;
     set_common_headers(&mut answer, &id);
@@ -139,9 +139,9 @@ fn session_ref<B>(answer: &ServiceResponse<B>) -> Option<SessionRef> {
 
 /// Left alone, a panic would close the connection, and with it what else the
 /// client had under way there.
-fn after_panic(id: &RequestId, entry: &Entry, speaks_openai: bool) -> Error {
+fn after_panic(id: &RequestId, entry: &Entry, dialect: Dialect) -> Error {
     let told = ApiError::internal("a handler panicked");
-    let mut response = if speaks_openai { told.openai_response() } else { told.error_response() };
+    let mut response = told.response(dialect);
     response.headers_mut().insert(RequestId::HEADER, id.header_value());
     entry.write(0);
     InternalError::from_response(told, response).into()

@@ -6,7 +6,7 @@ use actix_web::http::header::{CONTENT_TYPE, LOCATION};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpRequest, HttpResponse};
-use pia_web::{reads_pages, speaks_openai};
+use pia_web::{Dialect, reads_pages};
 
 use super::notice::refusal;
 use super::page_request::PageRequest;
@@ -64,6 +64,6 @@ fn is_for_a_browser(request: &HttpRequest, status: StatusCode) -> bool {
 /// paths below `/api` and `/v1`.
 fn is_unknown_page(method: &Method, path: &str, status: StatusCode) -> bool {
     let opens = matches!(*method, Method::GET | Method::HEAD);
-    let is_for_programs = path.starts_with("/api/") || speaks_openai(path);
+    let is_for_programs = path.starts_with("/api/") || Dialect::from_path(path) != Dialect::Pia;
     opens && status == StatusCode::NOT_FOUND && !is_for_programs
 }

@@ -3,7 +3,7 @@
 use actix_web::HttpRequest;
 use pia_assistant::{AiCaller, ApiKeyBudget, Mode, Surface};
 use pia_identity::{KeyUse, SessionScope};
-use pia_web::{Caller, speaks_openai};
+use pia_web::{Caller, Dialect};
 use uuid::Uuid;
 
 /// The contract's header first, then the one that the desktop client sends.
@@ -19,7 +19,10 @@ pub(super) fn ai_caller(caller: &Caller, request: &HttpRequest) -> AiCaller {
         group: caller.0.group,
         key: api_key_budget(caller.0.scope),
         mode: first_header(request, MODE_HEADERS).and_then(Mode::from_name),
-        surface: if speaks_openai(request.path()) { Surface::OpenAi } else { Surface::Desktop },
+        surface: match Dialect::from_path(request.path()) {
+            Dialect::OpenAi => Surface::OpenAi,
+            Dialect::Pia | Dialect::Scim => Surface::Desktop,
+        },
         persona: first_header(request, PERSONA_HEADERS)
             .and_then(|it| Uuid::try_parse(it.trim()).ok()),
     }

@@ -19,8 +19,11 @@ impl Gates {
         request: &ServiceRequest,
         route: &Route,
     ) -> Result<Option<Credential>, ApiError> {
-        if route.credentials == AcceptedCredentials::ConsoleCookie {
-            return Ok(self.console_session(request));
+        match route.credentials {
+            AcceptedCredentials::ConsoleCookie => return Ok(self.console_session(request)),
+            // It is verified once the call was counted.
+            AcceptedCredentials::ScimToken => return Ok(None),
+            AcceptedCredentials::Session | AcceptedCredentials::SessionOrApiKey => {}
         }
         let Some(shown) = bearer(request) else { return Ok(None) };
         let Some(hash) = ApiKeyAuthenticator::parse(shown) else {

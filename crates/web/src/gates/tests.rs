@@ -9,7 +9,8 @@ use actix_web::web::Data;
 use actix_web::{App, HttpResponse, test};
 use pia_identity::{
     ApiKeyAuthenticator, ConsoleSettings, MockAccountStore, MockApiKeyStore, MockRateLimitStore,
-    MockSessionStore, RateQuota, RefreshKeys, SessionSettings, Sessions, SigningKeys, TokenNames,
+    MockScimTokenStore, MockSessionStore, RateQuota, RefreshKeys, ScimTokens, SessionSettings,
+    Sessions, SigningKeys, TokenNames,
 };
 use pia_kernel::Timestamp;
 use pia_policy::{Feature, Licence};
@@ -47,6 +48,7 @@ fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
         ai: quota,
         feedback: quota,
         pod_uplink: quota,
+        scim: quota,
     };
     let attempts = Arc::new(MockRateLimitStore::new());
     let caller_cache = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
@@ -57,6 +59,7 @@ fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
         keys: ApiKeyAuthenticator::new(keys, caller_cache.clone(), Arc::clone(&clock)),
         consoles: consoles(&caller_cache, &clock),
         console_cookie: ConsoleCookie::from_public_url("http://here"),
+        scim_tokens: ScimTokens::new(Arc::new(MockScimTokenStore::new()), Arc::clone(&clock)),
         callers: caller_cache,
         budgets: Arc::new(Budgets::new(quotas, attempts, Arc::clone(&clock))),
         licence: LiveSetting::new(state),

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use actix_web::http::Method;
 use serde_json::{Map, Value, json};
 
+use crate::Dialect;
+
 /// Each group of operations, in the order in which they are shown.
 const TAGS: [(&str, &str); 7] = [
     ("utility", "Probes, counters and what the server can do."),
@@ -47,10 +49,10 @@ pub(super) fn operation_id(method: &Method, path: &str) -> String {
 /// Adds to an operation's responses what any call of it can be refused with.
 ///
 /// OpenAI's clients are told errors in a form of their own.
-pub(super) fn add_refusals(responses: &mut Map<String, Value>, has_body: bool, openai: bool) {
+pub(super) fn add_refusals(responses: &mut Map<String, Value>, has_body: bool, dialect: Dialect) {
     for (status, name, told) in REFUSALS {
         if has_body || status != "408" {
-            let response = if openai {
+            let response = if dialect == Dialect::OpenAi {
                 let schema = json!({ "$ref": "#/components/schemas/OpenAiError" });
                 json!({
                     "description": told, "content": { "application/json": { "schema": schema } },
