@@ -15,6 +15,7 @@ pub(crate) mod personas;
 pub(crate) mod plugins;
 pub(crate) mod policy_versions;
 pub(crate) mod row_version;
+pub(crate) mod scim_tokens;
 mod session;
 pub(crate) mod settings;
 

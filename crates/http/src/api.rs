@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pia_assistant::Credits;
 use pia_e2ee::E2ee;
-use pia_identity::{CallerState, Identity, ReauthProof};
+use pia_identity::{CallerState, Identity, ReauthProof, ScimTokens};
 use pia_kernel::{AuditLog, LiveSetting, Reauthentication, Secret, SessionId, UserId};
 use pia_policy::{
     ClientPolicies, Feedback, Groups, ManagedPersonas, Plugins, SettingOverrides,
@@ -44,6 +44,8 @@ pub struct Api {
     pub feedback: Feedback,
     /// Settings that administrators change while the server runs.
     pub settings: SettingOverrides,
+    /// Tokens of identity providers that manage users and groups.
+    pub scim_tokens: ScimTokens,
     /// Credits left to a caller.
     pub credits: Credits,
     /// Dependencies that `/ready` checks.

@@ -19,6 +19,7 @@ mod passwords;
 mod personas;
 mod plugins;
 mod providers;
+mod scim_tokens;
 mod settings;
 mod sync;
 mod utility;
@@ -54,6 +55,7 @@ pub fn routes() -> Vec<Route> {
         plugins::routes(),
         audit::routes(),
         settings::routes(),
+        scim_tokens::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

@@ -55,9 +55,23 @@ impl Answer {
             let code = if code == "invalid_api_key" { "unauthorized" } else { code };
             return (self.status, code);
         }
+        if self.header("content-type") == Some("application/scim+json") {
+            return (self.status, self.scim_code());
+        }
         assert_eq!(self.header("content-type"), Some("application/json"), "{}", self.text());
         assert!(self.body["message"].as_str().is_some_and(|it| !it.is_empty()), "{}", self.text());
         (self.status, self.error())
+    }
+
+    /// Code of an error in SCIM's form, which names only some.
+    fn scim_code(&self) -> &str {
+        assert_eq!(self.body["status"], Value::from(self.status.to_string()), "{}", self.text());
+        self.body["scimType"].as_str().unwrap_or(match self.status {
+            401 => "unauthorized",
+            404 => "not_found",
+            413 => "body_too_large",
+            _ => "",
+        })
     }
 
     /// Body as text.

@@ -25,6 +25,14 @@ pub async fn administrator(setting: Setting) -> (TestApp, Client, Console) {
     (app, client, console)
 }
 
+/// Returns an identity provider with a SCIM token of all scopes.
+pub async fn scim_client(app: &TestApp, console: &Console) -> Client {
+    let created = console.write("POST", "/api/admin/scim-tokens", json!({ "name": "IdP" })).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    let token = created.body["token"].as_str().map(str::to_owned);
+    Client { access: token, ..app.stranger() }
+}
+
 impl Console {
     /// Makes an account an administrator and signs it in with its password, on
     /// a server that requires no second factor.

@@ -13,6 +13,7 @@ mod mail;
 mod maintenance;
 mod passkeys;
 mod providers;
+mod provisioning;
 mod settings;
 mod surfaces;
 mod sync;
@@ -27,6 +28,7 @@ use pia_http::Api;
 use pia_identity::DEFAULT_GROUP;
 use pia_kernel::{Clock, Unavailable};
 use pia_policy::Groups;
+use pia_scim::Scim;
 use pia_sealing::MasterKeyError;
 use pia_settings::{LiveConfig, Sources};
 use pia_storage::StartupError;
@@ -60,6 +62,8 @@ const LAST_WRITES: Duration = Duration::from_secs(10);
 pub struct App {
     /// Services of the handlers.
     pub api: Api,
+    /// Services of SCIM.
+    pub scim: Scim,
     /// Services of the set-up pages.
     pub setup_pages: SetupPages,
     /// Services of the account pages.
@@ -175,7 +179,8 @@ pub async fn compose(
     Ok(App {
         setup_pages: surfaces::setup_pages(&base, &use_cases, &runner),
         account_pages: surfaces::account_pages(&base, &use_cases, &runner),
-        gates: surfaces::gates(&base, &use_cases.identity_parts, &runner),
+        gates: surfaces::gates(&base, &use_cases, &runner),
+        scim: surfaces::scim(&base, &use_cases, groups.clone(), &runner),
         api: surfaces::api(&base, use_cases, credits, groups.clone(), &runner),
         metrics,
         ai,

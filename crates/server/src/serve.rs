@@ -61,8 +61,8 @@ pub struct Server {
 impl Server {
     /// Binds the address and starts the workers.
     pub fn bind(listen: Listen, app: App) -> std::io::Result<Self> {
-        let App { api, setup_pages, account_pages, gates, metrics, ai, background, groups: _ } =
-            app;
+        let App { api, scim, setup_pages, account_pages, gates, metrics, ai, .. } = app;
+        let background = app.background;
         let listener = TcpListener::bind(listen.address)?;
         let addr = listener.local_addr()?;
         let base_path = Data::new(BasePath(listen.base_path));
@@ -71,6 +71,7 @@ impl Server {
         let memory = Data::new(BodyMemory::new(listen.body_memory));
         let (api, setup_pages, gates) = (Data::new(api), Data::new(setup_pages), Data::new(gates));
         let (account_pages, metrics) = (Data::new(account_pages), Data::new(metrics));
+        let scim = Data::new(scim);
         let counted = Data::clone(&metrics);
         let draining = Draining::default();
         let ending = Data::new(draining.clone());
@@ -81,6 +82,7 @@ impl Server {
             // What is wrapped last runs first.
             let app = ActixApp::new()
                 .app_data(Data::clone(&api))
+                .app_data(Data::clone(&scim))
                 .app_data(Data::clone(&setup_pages))
                 .app_data(Data::clone(&account_pages))
                 .app_data(Data::clone(&gates))

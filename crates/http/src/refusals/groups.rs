@@ -17,6 +17,10 @@ impl From<GroupError> for HttpError {
         Self::from(match err {
             GroupError::Name(err) => invalid("name", err.to_string()),
             GroupError::Settings(err) => invalid(field_of(err), err.to_string()),
+            GroupError::ExternalId => invalid("externalId", err.to_string()),
+            GroupError::ExternalIdTaken => {
+                conflict("external_id_taken", "Another group has this external id.")
+            }
             GroupError::NameTaken => conflict("name_taken", "Another group has this name."),
             GroupError::Unknown | GroupError::UnknownAccount => ApiError::not_found(),
             GroupError::IsDefault => {

@@ -9,9 +9,9 @@ use pia_http::{Api, BrowserRedirects};
 use pia_identity::ApiKeyAuthenticator;
 use pia_passwords::PoolSize;
 use pia_policy::Groups;
+use pia_scim::Scim;
 use pia_web::{Budgets, ConcurrencyLimiter, ConsoleCookie, Gates, RouteTable, Runner};
 
-use super::identity::IdentityParts;
 use super::infrastructure::Infrastructure;
 use super::use_cases::UseCases;
 use crate::bridges::PageAccounts;
@@ -36,6 +36,7 @@ pub(super) fn api(
         certificates,
         feedback,
         settings,
+        provisioning,
         lifecycle,
         ..
     } = use_cases;
@@ -54,6 +55,7 @@ pub(super) fn api(
         audit: lifecycle.audit,
         feedback,
         settings,
+        scim_tokens: provisioning.tokens,
         credits,
         readiness: Arc::new(readiness),
         openapi: base.config.follow(|it| it.open_api.enabled),
@@ -69,6 +71,21 @@ fn sign_ins(base: &Infrastructure<'_>, runner: &Runner) -> ConcurrencyLimiter {
     let PoolSize { threads, waiting } = base.config.latest().password_hashing.size;
     let places = threads.saturating_mul(OF_A_THREAD);
     ConcurrencyLimiter::before(runner.clone(), places, threads.saturating_add(waiting.get()))
+}
+
+/// Builds the services of SCIM.
+pub(super) fn scim(
+    base: &Infrastructure<'_>,
+    use_cases: &UseCases,
+    groups: Groups,
+    runner: &Runner,
+) -> Scim {
+    Scim {
+        users: use_cases.provisioning.users.clone(),
+        groups,
+        public_url: base.public_url().trim_end_matches('/').into(),
+        runner: runner.clone(),
+    }
 }
 
 /// Builds the services of the set-up pages.
@@ -103,19 +120,20 @@ pub(super) fn account_pages(
 }
 
 /// Builds the gates.
-pub(super) fn gates(base: &Infrastructure<'_>, parts: &IdentityParts, runner: &Runner) -> Gates {
+pub(super) fn gates(base: &Infrastructure<'_>, use_cases: &UseCases, runner: &Runner) -> Gates {
+    let parts = &use_cases.identity_parts;
     let (config, start) = (base.config, base.config.latest());
     let (quotas, attempts) = (start.rate_limits.quotas, Arc::clone(&parts.proofs.ports.attempts));
     let budgets = Arc::new(Budgets::new(quotas, attempts, base.clock()));
     let resized = Arc::clone(&budgets);
     config.on_change(move |it| resized.resize(it.rate_limits.quotas));
-    let routes = pia_http::routes().into_iter().chain(pia_console::routes());
     let (keys, callers) = (Arc::clone(&parts.api_keys), parts.callers.clone());
     Gates {
-        table: RouteTable::new(routes.collect()),
+        table: RouteTable::new(crate::routes()),
         tokens: parts.tokens.clone(),
         keys: ApiKeyAuthenticator::new(keys, callers.clone(), base.clock()),
         consoles: parts.consoles.clone(),
+        scim_tokens: use_cases.provisioning.tokens.clone(),
         console_cookie: ConsoleCookie::from_public_url(&base.public_url()),
         callers,
         budgets,

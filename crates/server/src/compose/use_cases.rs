@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pia_e2ee::E2ee;
 use pia_http::SyncApi;
-use pia_identity::{Administration, Identity};
+use pia_identity::{Administration, Identity, Provisioning};
 use pia_policy::{
     ClientPolicies, Feedback, ManagedPersonas, Plugins, SettingOverrides, TrustedCertificates,
 };
@@ -18,7 +18,7 @@ use super::administration::{AdministrationParts, administration};
 use super::identity::{self, IdentityParts};
 use super::infrastructure::Infrastructure;
 use super::lifecycle::Lifecycle;
-use super::{ComposeError, chats, e2ee, sync};
+use super::{ComposeError, chats, e2ee, provisioning, sync};
 
 /// The use cases of all domains, each domain's as one value.
 pub(super) struct UseCases {
@@ -35,6 +35,7 @@ pub(super) struct UseCases {
     pub(super) certificates: TrustedCertificates,
     pub(super) feedback: Feedback,
     pub(super) settings: SettingOverrides,
+    pub(super) provisioning: Provisioning,
 }
 
 impl UseCases {
@@ -51,10 +52,12 @@ impl UseCases {
             clock: base.clock(),
         };
         let e2ee = e2ee::compose(base);
+        let administration = administration(&base.db, parts);
         Ok(Self {
             identity: identity::compose(base, &identity_parts, &lifecycle.eraser)?,
+            provisioning: provisioning::compose(base, &identity_parts, &administration),
             identity_parts,
-            administration: administration(&base.db, parts),
+            administration,
             lifecycle,
             sync: sync::compose(base, e2ee.devices.clone()),
             chats: chats::compose(base),

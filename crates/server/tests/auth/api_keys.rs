@@ -283,7 +283,7 @@ async fn a_key_opens_the_ai_routes_and_no_other() {
     let app = TestApp::spawn().await;
     let ada = app.sign_up("ada@example.org").await;
     let script = script(&app, &ada).await;
-    let all = pia_http::routes().into_iter().chain(pia_console::routes());
+    let all = pia_server::routes().into_iter();
     let (mut opened, mut closed) = (0, 0);
 
     for route in all.filter(|it| it.access != Access::Operator) {

@@ -169,7 +169,7 @@ async fn what_secures_the_account_refuses_an_app_password() {
     let envelope = sign_in(&app.stranger(), "ada@example.org", &password).await;
     let desktop = app.stranger().with_tokens(&envelope.body);
     let owners = current_session(&ada).await;
-    let all = pia_http::routes().into_iter().chain(pia_console::routes());
+    let all = pia_server::routes().into_iter();
     let closed: Vec<_> = all.filter(|it| it.access == Access::Owner).collect();
 
     for route in &closed {

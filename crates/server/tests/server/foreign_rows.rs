@@ -21,14 +21,19 @@ on_both_databases!(a_foreign_id_is_answered_as_an_unknown_one);
 
 /// Routes with an id in their path, whoever adds one. Models are nobody's.
 fn all_routes_with_an_id() -> Vec<Route> {
-    let all = pia_http::routes().into_iter().chain(pia_console::routes());
-    all.filter(|it| it.path.contains('{') && !it.path.ends_with("{model}")).collect()
+    pia_server::routes()
+        .into_iter()
+        .filter(|it| it.path.contains('{') && !it.path.ends_with("{model}"))
+        .collect()
 }
 
 /// Routes whose id names a row of the caller's; what administrators manage belongs to no one.
 fn routes_with_an_id() -> Vec<Route> {
     let mut routes = all_routes_with_an_id();
-    routes.retain(|it| !matches!(it.access, Access::Console(_)));
+    let belongs_to_nobody = |it: &Route| {
+        matches!(it.access, Access::Console(_) | Access::Scim(_)) || it.path.starts_with("/scim/")
+    };
+    routes.retain(|it| !belongs_to_nobody(it));
     routes
 }
 

@@ -28,6 +28,7 @@ mod plugins;
 mod process;
 mod quotes;
 mod routes;
+mod scim;
 mod settings;
 mod setup;
 mod tls;

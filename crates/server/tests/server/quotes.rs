@@ -102,7 +102,7 @@ async fn whatever_ends_a_text_in_sql_is_a_text_in_every_header_and_parameter(
 ) {
     let app = Setting::on(database).with("Server__PublicUrl", "http://test").start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
-    let routes: Vec<Route> = pia_http::routes().into_iter().chain(pia_console::routes()).collect();
+    let routes: Vec<Route> = pia_server::routes();
 
     for route in &routes {
         for hostile in HOSTILE {

@@ -1,0 +1,112 @@
+//! Changes of a group, from the body of a request.
+
+use pia_kernel::UserId;
+use pia_policy::MembershipChange;
+use pia_web::ApiError;
+use serde_json::{Map, Value};
+
+use crate::body::{member, text};
+use crate::filter::parse_id;
+use crate::group_resource::GROUP_SCHEMA;
+use crate::patch::{Operation, PatchOp, Target, operations};
+use crate::refusals::invalid;
+
+/// Changes of a group. What is none stays.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct GroupChanges {
+    pub(crate) name: Option<String>,
+    /// Sets the external id, or clears it.
+    pub(crate) external_id: Option<Option<String>>,
+    /// Applied in this order.
+    pub(crate) members: Vec<MembershipChange>,
+}
+
+/// Returns the changes that create or replace a group. Without `members` those
+/// of a replaced group stay.
+pub(crate) fn replacement(resource: &Map<String, Value>) -> Result<GroupChanges, ApiError> {
+    let mut changes = GroupChanges { external_id: Some(None), ..GroupChanges::default() };
+    changes.set_all(resource, PatchOp::Replace)?;
+    if changes.name.is_none() {
+        return Err(invalid("invalidValue", "`displayName` is required."));
+    }
+    Ok(changes)
+}
+
+/// Returns the changes of a `PATCH`.
+pub(crate) fn patch(body: &Map<String, Value>) -> Result<GroupChanges, ApiError> {
+    let mut changes = GroupChanges::default();
+    for Operation { op, target, value } in operations(body, GROUP_SCHEMA)? {
+        match target {
+            Target::Resource => {
+                let Value::Object(members) = value else {
+                    return Err(invalid(
+                        "invalidValue",
+                        "`value` must be an object without `path`.",
+                    ));
+                };
+                changes.set_all(&members, op)?;
+            }
+            Target::Attribute(name) => changes.set(&name, &value, op)?,
+            Target::Element { attribute, conditions, part: None }
+                if attribute == "members" && op == PatchOp::Remove =>
+            {
+                let ids = conditions.iter().filter(|it| it.0 == "value");
+                let ids = ids.filter_map(|it| parse_id(&it.1)).map(UserId).collect();
+                changes.members.push(MembershipChange::Remove(ids));
+            }
+            Target::Element { .. } => {
+                return Err(invalid("invalidPath", "The `path` is not supported."));
+            }
+            Target::Foreign => {}
+        }
+    }
+    Ok(changes)
+}
+
+impl GroupChanges {
+    fn set_all(&mut self, members: &Map<String, Value>, op: PatchOp) -> Result<(), ApiError> {
+        for (name, value) in members {
+            self.set(&name.to_ascii_lowercase(), value, op)?;
+        }
+        Ok(())
+    }
+
+    /// Sets an attribute, by its name in lower case. Others are ignored.
+    fn set(&mut self, name: &str, value: &Value, op: PatchOp) -> Result<(), ApiError> {
+        let removes = op == PatchOp::Remove;
+        match name {
+            "displayname" if removes => {
+                return Err(invalid("mutability", "`displayName` is required."));
+            }
+            "displayname" => self.name = Some(text("displayName", value)?.unwrap_or_default()),
+            "externalid" if removes => self.external_id = Some(None),
+            "externalid" => self.external_id = Some(text("externalId", value)?),
+            "members" => {
+                let users = || users(value);
+                self.members.push(match op {
+                    PatchOp::Add => MembershipChange::Add(users()?),
+                    PatchOp::Replace => MembershipChange::Replace(users()?),
+                    PatchOp::Remove if value.is_null() => MembershipChange::Replace(Vec::new()),
+                    PatchOp::Remove => MembershipChange::Remove(users()?),
+                });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Returns the users of a value of `members`: `[{ "value": id }]`.
+fn users(value: &Value) -> Result<Vec<UserId>, ApiError> {
+    let user = |it: &Value| {
+        let id = it.as_object().and_then(|it| member(it, "value")).unwrap_or(it);
+        id.as_str().and_then(parse_id).map(UserId).ok_or_else(|| {
+            invalid("invalidValue", "Each of `members` must have the id of a user as its `value`.")
+        })
+    };
+    match value {
+        Value::Null => Ok(Vec::new()),
+        Value::Array(members) => members.iter().map(user).collect(),
+        one => Ok(vec![user(one)?]),
+    }
+}

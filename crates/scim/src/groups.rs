@@ -1,0 +1,221 @@
+//! `/scim/v2/Groups`.
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Query};
+use pia_identity::TextMatch;
+use pia_kernel::{GroupId, UserId};
+use pia_policy::{Group, GroupError, Groups, MembershipChange};
+use pia_web::{ApiError, PathId, ScimCaller};
+use scim_v2::filter::{CompValue, CompareOp};
+use serde_json::Value;
+
+use crate::body::Resource;
+use crate::filter::{Comparison, comparisons, parse_id, text_match, unsupported};
+use crate::group_changes::{GroupChanges, patch, replacement};
+use crate::list::ScimQuery;
+use crate::patch::comparison_text;
+use crate::scim::{Scim, respond};
+
+/// A group and its members.
+type GroupMembers = (Group, Vec<(UserId, String)>);
+
+pub(crate) async fn list(
+    caller: ScimCaller,
+    scim: Data<Scim>,
+    query: Query<ScimQuery>,
+) -> Result<HttpResponse, ApiError> {
+    let filter = query.filter.as_deref().map_or(Ok(Vec::new()), comparisons)?;
+    let conditions = filter.iter().map(condition).collect::<Result<Vec<_>, _>>()?;
+    let (offset, limit) = (query.offset() as usize, query.limit() as usize);
+    let (groups, with_members) = (scim.groups.clone(), query.includes("members"));
+    let page = async move {
+        let mut found = Vec::new();
+        for entry in groups.list().await? {
+            if meets_all(&groups, &entry.group, &conditions).await? {
+                found.push(entry.group);
+            }
+        }
+        let total = found.len() as u64;
+        let mut page = Vec::new();
+        for group in found.into_iter().skip(offset).take(limit) {
+            page.push(load(&groups, group, with_members).await?);
+        }
+        Ok::<_, GroupError>((total, page))
+    };
+    let (total, page) = scim.run(caller, page).await?;
+    let resources = page.iter().map(|it| query.select(scim.group_resource(&it.0, &it.1)));
+    let resources: Vec<Value> = resources.collect();
+    Ok(respond(StatusCode::OK, &query.page(total, &resources)))
+}
+
+pub(crate) async fn show(
+    caller: ScimCaller,
+    scim: Data<Scim>,
+    PathId(id): PathId,
+    query: Query<ScimQuery>,
+) -> Result<HttpResponse, ApiError> {
+    let (groups, with_members) = (scim.groups.clone(), query.includes("members"));
+    let found = async move {
+        let group = groups.find(GroupId(id)).await?.group;
+        load(&groups, group, with_members).await
+    };
+    let (group, members) = scim.run(caller, found).await?;
+    let resource = query.select(scim.group_resource(&group, &members));
+    Ok(respond(StatusCode::OK, &resource))
+}
+
+pub(crate) async fn create(
+    caller: ScimCaller,
+    scim: Data<Scim>,
+    Resource(resource): Resource,
+) -> Result<HttpResponse, ApiError> {
+    let (groups, changes) = (scim.groups.clone(), replacement(&resource)?);
+    let created = async move {
+        let name = changes.name.clone().unwrap_or_default();
+        let group = groups.create(None, &name).await?;
+        if let Err(err) = apply(&groups, group.id, changes).await {
+            // Nothing remains of a group that the client does not know of.
+            groups.delete(None, group.id).await?;
+            return Err(err);
+        }
+        let group = groups.find(group.id).await?.group;
+        load(&groups, group, true).await
+    };
+    let (group, members) = scim.run(caller, created).await?;
+    Ok(respond(StatusCode::CREATED, &scim.group_resource(&group, &members)))
+}
+
+pub(crate) async fn replace(
+    caller: ScimCaller,
+    scim: Data<Scim>,
+    PathId(id): PathId,
+    Resource(resource): Resource,
+) -> Result<HttpResponse, ApiError> {
+    change(caller, &scim, GroupId(id), replacement(&resource)?).await
+}
+
+pub(crate) async fn modify(
+    caller: ScimCaller,
+    scim: Data<Scim>,
+    PathId(id): PathId,
+    Resource(body): Resource,
+) -> Result<HttpResponse, ApiError> {
+    change(caller, &scim, GroupId(id), patch(&body)?).await
+}
+
+/// Deletes a group; its members go to the default group.
+pub(crate) async fn delete(
+    caller: ScimCaller,
+    scim: Data<Scim>,
+    PathId(id): PathId,
+) -> Result<HttpResponse, ApiError> {
+    let (groups, group) = (scim.groups.clone(), GroupId(id));
+    let deleted = async move {
+        match groups.delete(None, group).await {
+            Err(GroupError::InUse(by)) if by.is_by_members_alone() => {
+                groups.change_members(group, &[MembershipChange::Replace(Vec::new())]).await?;
+                groups.delete(None, group).await
+            }
+            done => done,
+        }
+    };
+    scim.run(caller, deleted).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+async fn change(
+    caller: ScimCaller,
+    scim: &Scim,
+    id: GroupId,
+    changes: GroupChanges,
+) -> Result<HttpResponse, ApiError> {
+    let groups = scim.groups.clone();
+    let changed = async move {
+        apply(&groups, id, changes).await?;
+        let group = groups.find(id).await?.group;
+        load(&groups, group, true).await
+    };
+    let (group, members) = scim.run(caller, changed).await?;
+    Ok(respond(StatusCode::OK, &scim.group_resource(&group, &members)))
+}
+
+/// Applies the changes of a group, what is most likely to be refused first.
+async fn apply(groups: &Groups, id: GroupId, changes: GroupChanges) -> Result<(), GroupError> {
+    if let Some(name) = &changes.name {
+        groups.rename(None, id, name).await?;
+    }
+    if let Some(external_id) = &changes.external_id {
+        groups.set_external_id(id, external_id.as_deref()).await?;
+    }
+    if changes.members.is_empty() {
+        return Ok(());
+    }
+    groups.change_members(id, &changes.members).await
+}
+
+async fn load(
+    groups: &Groups,
+    group: Group,
+    with_members: bool,
+) -> Result<GroupMembers, GroupError> {
+    let members = if with_members { groups.member_ids(group.id).await? } else { Vec::new() };
+    Ok((group, members))
+}
+
+/// Condition that a list of groups meets.
+enum GroupCondition {
+    Id(Option<GroupId>),
+    Name(TextMatch, String),
+    ExternalId(String),
+    Member(Option<UserId>),
+}
+
+fn condition(comparison: &Comparison) -> Result<GroupCondition, ApiError> {
+    let Comparison::Compares(name, op, value) = comparison else { return Err(unsupported()) };
+    let text = comparison_text(value);
+    match (name.as_str(), op, value) {
+        ("displayname", op, CompValue::Str(_)) => {
+            let how = text_match(op).ok_or_else(unsupported)?;
+            Ok(GroupCondition::Name(how, text.to_lowercase()))
+        }
+        ("externalid", CompareOp::Eq, CompValue::Str(_)) => Ok(GroupCondition::ExternalId(text)),
+        ("id", CompareOp::Eq, _) => Ok(GroupCondition::Id(parse_id(&text).map(GroupId))),
+        ("members" | "members.value", CompareOp::Eq, _) => {
+            Ok(GroupCondition::Member(parse_id(&text).map(UserId)))
+        }
+        _ => Err(unsupported()),
+    }
+}
+
+async fn meets_all(
+    groups: &Groups,
+    group: &Group,
+    conditions: &[GroupCondition],
+) -> Result<bool, GroupError> {
+    for condition in conditions {
+        let meets = match condition {
+            GroupCondition::Id(id) => *id == Some(group.id),
+            GroupCondition::ExternalId(id) => group.external_id.as_ref() == Some(id),
+            GroupCondition::Name(how, text) => {
+                let name = group.name.folded();
+                match how {
+                    TextMatch::Equals => name == *text,
+                    TextMatch::Contains => name.contains(text),
+                    TextMatch::StartsWith => name.starts_with(text),
+                    TextMatch::EndsWith => name.ends_with(text),
+                }
+            }
+            GroupCondition::Member(None) => false,
+            GroupCondition::Member(Some(user)) => match groups.member(*user).await {
+                Ok(member) => member.group == group.id,
+                Err(GroupError::UnknownAccount) => false,
+                Err(err) => return Err(err),
+            },
+        };
+        if !meets {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}

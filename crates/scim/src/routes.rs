@@ -1,0 +1,89 @@
+//! Every route of SCIM, and who may call it.
+
+use actix_web::http::Method;
+use pia_identity::ScimScope;
+use pia_policy::Feature;
+use pia_web::{
+    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    RateLimit, ResponseDoc, Route,
+};
+
+use crate::{discovery, groups, users};
+
+const KIB: usize = 1024;
+const USERS: &str = "/scim/v2/Users";
+const USER: &str = "/scim/v2/Users/{id}";
+const GROUPS: &str = "/scim/v2/Groups";
+const GROUP: &str = "/scim/v2/Groups/{id}";
+/// A user has few attributes.
+const USER_BODY: usize = 64 * KIB;
+/// A group may have tens of thousands of members.
+const GROUP_BODY: usize = 8 * KIB * KIB;
+
+type Handler = fn(actix_web::Route) -> actix_web::Route;
+
+/// Returns all routes of this surface.
+pub fn routes() -> Vec<Route> {
+    let (of_users, of_groups) = (ScimScope::Users, ScimScope::Groups);
+    vec![
+        open("/scim/v2/ServiceProviderConfig", |it| it.to(discovery::service_provider_config)),
+        open("/scim/v2/ResourceTypes", |it| it.to(discovery::resource_types)),
+        open("/scim/v2/ResourceTypes/{name}", |it| it.to(discovery::resource_type)),
+        open("/scim/v2/Schemas", |it| it.to(discovery::schemas)),
+        open("/scim/v2/Schemas/{name}", |it| it.to(discovery::schema)),
+        read(USERS, of_users, |it| it.to(users::list)),
+        read(USER, of_users, |it| it.to(users::show)),
+        write(Method::POST, USERS, (of_users, USER_BODY), |it| it.to(users::create)),
+        write(Method::PUT, USER, (of_users, USER_BODY), |it| it.to(users::replace)),
+        write(Method::PATCH, USER, (of_users, USER_BODY), |it| it.to(users::modify)),
+        write(Method::DELETE, USER, (of_users, KIB), |it| it.to(users::delete)),
+        read(GROUPS, of_groups, |it| it.to(groups::list)),
+        read(GROUP, of_groups, |it| it.to(groups::show)),
+        write(Method::POST, GROUPS, (of_groups, GROUP_BODY), |it| it.to(groups::create)),
+        write(Method::PUT, GROUP, (of_groups, GROUP_BODY), |it| it.to(groups::replace)),
+        write(Method::PATCH, GROUP, (of_groups, GROUP_BODY), |it| it.to(groups::modify)),
+        write(Method::DELETE, GROUP, (of_groups, KIB), |it| it.to(groups::delete)),
+    ]
+}
+
+/// A row that needs no token: it says what the server supports.
+fn open(path: &'static str, handler: Handler) -> Route {
+    Route {
+        access: Access::Anonymous,
+        credentials: AcceptedCredentials::Session,
+        ..read(path, ScimScope::Users, handler)
+    }
+}
+
+fn read(path: &'static str, scope: ScimScope, handler: Handler) -> Route {
+    Route { licensing: Licensing::MayHaveEnded, ..write(Method::GET, path, (scope, KIB), handler) }
+}
+
+fn write(
+    method: Method,
+    path: &'static str,
+    (scope, body_limit): (ScimScope, usize),
+    handler: Handler,
+) -> Route {
+    Route {
+        method,
+        path,
+        access: Access::Scim(scope),
+        credentials: AcceptedCredentials::ScimToken,
+        accounts: AccountScope::Any,
+        licensing: Licensing::InForce,
+        feature: Some(Feature::GroupManagement),
+        charge: RateLimit::AtGate(Budget::Scim),
+        payer: PaidBy::Address,
+        body_limit,
+        document: Document::Own,
+        handler,
+        docs: Docs {
+            tag: "scim",
+            summary: "SCIM 2.0, which describes itself.",
+            request: None,
+            answer: ResponseDoc::Other("application/scim+json"),
+            refusals: &[],
+        },
+    }
+}

@@ -1,0 +1,69 @@
+//! The use cases that handlers call.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::http::header::LOCATION;
+use pia_identity::ScimUsers;
+use pia_kernel::RequestContext;
+use pia_policy::Groups;
+use pia_web::{ApiError, Runner, ScimCaller};
+use serde_json::Value;
+
+use crate::refusals::ScimError;
+
+/// Media type of every body.
+pub(crate) const MEDIA_TYPE: &str = "application/scim+json";
+
+/// The use cases that handlers call.
+#[derive(Clone)]
+pub struct Scim {
+    /// Users.
+    pub users: ScimUsers,
+    /// Groups.
+    pub groups: Groups,
+    /// Public address of the server, without a slash at its end.
+    pub public_url: Arc<str>,
+    /// Runner of use cases.
+    pub runner: Runner,
+}
+
+impl Scim {
+    /// Runs a use case on its own task. Audit entries name the caller's token
+    /// as the program that acted.
+    pub(crate) async fn run<T, E, F>(
+        &self,
+        ScimCaller(client): ScimCaller,
+        use_case: F,
+    ) -> Result<T, ApiError>
+    where
+        F: Future<Output = Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: Into<ScimError> + Send + 'static,
+    {
+        let agent = format!("scim-token:{} ({})", client.token, client.name);
+        let context = RequestContext { agent: Some(agent.into()), ..RequestContext::current() };
+        let use_case = async { use_case.await.map_err(|err| err.into().0) };
+        self.runner.run(context.scope(use_case)).await
+    }
+
+    /// Returns the address of a resource.
+    pub(crate) fn location(&self, collection: &str, id: &str) -> String {
+        format!("{}/scim/v2/{collection}/{id}", self.public_url)
+    }
+}
+
+/// Returns a response with a resource as its body, and with its location if it
+/// has one.
+pub(crate) fn respond(status: StatusCode, resource: &Value) -> HttpResponse {
+    let mut response = HttpResponse::build(status);
+    if let Some(location) = resource["meta"]["location"].as_str() {
+        response.insert_header((LOCATION, location));
+    }
+    if let Some(version) = resource["meta"]["version"].as_str() {
+        response.insert_header(("ETag", version));
+    }
+    response.content_type(MEDIA_TYPE).body(resource.to_string())
+}

@@ -1,0 +1,94 @@
+//! The requests that Okta's documentation of SCIM provisioning shows.
+
+use pia_server_testkit::on_both_databases;
+
+use super::*;
+
+on_both_databases!(
+    a_user_is_imported_created_updated_and_deactivated,
+    a_group_is_pushed_with_its_members,
+);
+
+async fn a_user_is_imported_created_updated_and_deactivated(database: TestDatabase) {
+    let server = Provisioned::on(database).await;
+
+    let listed = server.send("GET", "/scim/v2/Users?startIndex=1&count=100", Value::Null).await;
+    assert_eq!((listed.status, &listed.body["startIndex"]), (200, &json!(1)));
+    assert_eq!(listed.body["Resources"][0]["userName"], "ada@example.org");
+    let user = json!({
+        "schemas": [USER_SCHEMA],
+        "userName": "test.user@okta.local",
+        "name": { "givenName": "Test", "familyName": "User" },
+        "emails": [{ "primary": true, "value": "test.user@okta.local", "type": "work" }],
+        "displayName": "Test User",
+        "locale": "en-US",
+        "externalId": "00ujl29u0le5T6Aj10h7",
+        "groups": [],
+        "password": "1mz050nq",
+        "active": true,
+    });
+    let created = server.send("POST", USERS, user.clone()).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    assert_eq!(created.body["displayName"], "Test User");
+    assert!(!created.text().contains("1mz050nq"));
+    let again = server.send("POST", USERS, user.clone()).await;
+    assert_eq!(again.refusal(), (409, "uniqueness"), "{}", again.text());
+
+    let path = path_of(&created.body);
+    let mut changed = user;
+    changed["name"] =
+        json!({ "givenName": "Another", "middleName": "Excited", "familyName": "User" });
+    changed["id"] = created.body["id"].clone();
+    let replaced = server.send("PUT", &path, changed).await;
+    assert_eq!((replaced.status, &replaced.body["name"]["givenName"]), (200, &json!("Another")));
+
+    let deactivated =
+        server.patch(&created.body, json!([{ "op": "replace", "value": { "active": false } }]));
+    assert_eq!(deactivated.await["active"], json!(false));
+    let by_state = filtered(USERS, r#"active eq false and userName eq "TEST.user@okta.local""#);
+    let found = server.send("GET", &by_state, Value::Null).await;
+    assert_eq!(found.body["totalResults"], json!(1));
+    let reactivated =
+        server.patch(&created.body, json!([{ "op": "replace", "value": { "active": true } }]));
+    assert_eq!(reactivated.await["active"], json!(true));
+}
+
+async fn a_group_is_pushed_with_its_members(database: TestDatabase) {
+    let server = Provisioned::on(database).await;
+    let (ada, bob) = (server.user("ada@okta.local").await, server.user("bob@okta.local").await);
+    let member = |user: &Value| json!({ "value": user["id"], "display": user["userName"] });
+
+    let group = json!({
+        "schemas": [GROUP_SCHEMA], "displayName": "Test SCIMv2", "members": [member(&ada)],
+    });
+    let created = server.send("POST", GROUPS, group).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    assert_eq!(created.body["members"][0]["value"], ada["id"]);
+    let path = path_of(&created.body);
+
+    let renamed = json!([{
+        "op": "replace", "value": { "id": created.body["id"], "displayName": "Test SCIMv2 renamed" },
+    }]);
+    assert_eq!(server.patch(&created.body, renamed).await["displayName"], "Test SCIMv2 renamed");
+    let changed = server
+        .patch(
+            &created.body,
+            json!([
+                { "op": "remove", "path": format!("members[value eq \"{}\"]", id_of(&ada)) },
+                { "op": "add", "path": "members", "value": [member(&bob)] },
+            ]),
+        )
+        .await;
+    assert_eq!(
+        (&changed["members"][0]["value"], changed["members"].as_array().map(Vec::len)),
+        (&bob["id"], Some(1))
+    );
+
+    let replaced = json!([{ "op": "replace", "path": "members", "value": [member(&ada)] }]);
+    assert_eq!(server.patch(&created.body, replaced).await["members"][0]["value"], ada["id"]);
+    let put = json!({ "schemas": [GROUP_SCHEMA], "displayName": "Sales", "members": [] });
+    let put = server.send("PUT", &path, put).await;
+    assert_eq!((put.status, &put.body["members"]), (200, &json!([])));
+    let listed = server.send("GET", "/scim/v2/Groups?startIndex=1&count=100", Value::Null).await;
+    assert_eq!(listed.body["totalResults"], json!(2));
+}
