@@ -178,8 +178,10 @@ impl ScimUserStore for SqlScimUsers {
     async fn list(&self, query: ScimUserQuery) -> Result<ScimUserPage, Unavailable> {
         let ScimUserQuery { conditions, offset, limit } = query;
         let (total, rows): (i64, Vec<UserRow>) = on_conn!(self.db.reader(), |conn| {
-            let total = select_users!(&conditions).count().get_result(conn).await?;
-            let users = select_users!(&conditions)
+            // Expanded once for each backend, as it takes long to compile.
+            let selected = || select_users!(&conditions);
+            let total = selected().count().get_result(conn).await?;
+            let users = selected()
                 .order((accounts::created_at, accounts::id))
                 .offset(offset.into())
                 .limit(limit.into());

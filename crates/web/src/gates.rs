@@ -14,7 +14,7 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
 use pia_identity::{
     AccessTokens, AccountRules, ApiKeyAuthenticator, CallerCache, CallerState, ConsoleSessions,
-    Credential, RateLimitOutcome, ScimClient, ScimScope, ScimTokens, SessionScope,
+    Credential, RateLimitOutcome, Role, ScimClient, ScimScope, ScimTokens, SessionScope,
 };
 use pia_kernel::{Clock, LiveSetting, Secret, UserId};
 use pia_policy::{LicenceState, Licensed};
@@ -129,11 +129,16 @@ impl Gates {
         }
         match route.access {
             Access::Anonymous => {}
-            Access::Bearer | Access::Owner | Access::OwnerOrGone | Access::Console(_) => {
+            Access::Bearer
+            | Access::Owner
+            | Access::OwnerOrGone
+            | Access::Console(_)
+            | Access::GroupConsole(_) => {
                 let standing = self.caller_state(credential, route).await?;
-                if let Access::Console(_) = route.access {
+                if route.console_roles().is_some() {
                     self.check_forgery(request)?;
                 }
+                check_group(request, route, &standing)?;
                 request.extensions_mut().insert(Caller(standing));
             }
             Access::Operator => self.operator(request)?,
@@ -207,7 +212,7 @@ impl Gates {
         if !route.takes(standing.scope) {
             return Some(ApiError::unauthenticated());
         }
-        if let Access::Console(roles) = route.access
+        if let Some(roles) = route.console_roles()
             && !roles.contains(&standing.role)
         {
             return Some(refused("forbidden", "Your role does not include this."));
@@ -265,6 +270,20 @@ impl Gates {
             _ => Ok(()),
         }
     }
+}
+
+/// Refuses a manager whose group is not the one in the path.
+fn check_group(
+    request: &ServiceRequest,
+    route: &Route,
+    standing: &CallerState,
+) -> Result<(), ApiError> {
+    let Access::GroupConsole(_) = route.access else { return Ok(()) };
+    let named = request.match_info().get("id").and_then(|it| it.parse().ok());
+    if standing.role == Role::Admin || named == Some(standing.group.0) {
+        return Ok(());
+    }
+    Err(ApiError::not_found())
 }
 
 fn payer(request: &ServiceRequest, user: Option<UserId>) -> Option<Payer> {

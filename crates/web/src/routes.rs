@@ -55,6 +55,9 @@ pub enum Access {
     /// Accounts with one of these roles, from a browser that is signed in to
     /// the console. A write needs the browser's CSRF token.
     Console(&'static [Role]),
+    /// As [`Console`](Self::Console) for administrators; accounts with one of
+    /// these roles see the group in the path as missing unless it is theirs.
+    GroupConsole(&'static [Role]),
     /// Caller with the metrics token or, where none is set, from the machine itself.
     Operator,
     /// Identity provider with a SCIM token of this scope.
@@ -214,6 +217,21 @@ impl Route {
     /// password.
     pub(crate) fn owners_only(&self) -> bool {
         matches!(self.access, Access::Owner | Access::OwnerOrGone)
+    }
+
+    /// Returns the roles that may call it from the console; nothing for a route
+    /// that is not called from there.
+    pub(crate) fn console_roles(&self) -> Option<Vec<Role>> {
+        match self.access {
+            Access::Console(roles) => Some(roles.to_vec()),
+            Access::GroupConsole(roles) => Some([&[Role::Admin], roles].concat()),
+            Access::Anonymous
+            | Access::Bearer
+            | Access::Owner
+            | Access::OwnerOrGone
+            | Access::Operator
+            | Access::Scim(_) => None,
+        }
     }
 
     /// Returns whether a script may call it with an API key instead of a token.

@@ -48,6 +48,16 @@ pub(super) fn read(
     }
 }
 
+/// A row that administrators read, and managers of organisations for their own
+/// group.
+pub(super) fn read_of_group(
+    path: &'static str,
+    docs: Docs,
+    handler: fn(actix_web::Route) -> actix_web::Route,
+) -> Route {
+    Route { access: Access::GroupConsole(&[Role::OrgManager]), ..read(path, docs, handler) }
+}
+
 /// A row of administrators that writes what groups get.
 pub(super) fn write(
     method: Method,
@@ -177,7 +187,9 @@ fn restore() -> Route {
 fn of_group() -> Route {
     let answer = ResponseDoc::Json(wire::<policies::GroupClientPolicy>);
     let docs = docs("Returns the client policy of a group.", None, answer, &[UNKNOWN_GROUP]);
-    read("/api/admin/groups/{id}/client-policy", docs, |route| route.to(policies::of_group))
+    read_of_group("/api/admin/groups/{id}/client-policy", docs, |route| {
+        route.to(policies::of_group)
+    })
 }
 
 fn assign() -> Route {

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{docs, read, write};
+use super::client_policies::{docs, read, read_of_group, write};
 use crate::admin::{effective, groups, members};
 use crate::auth;
 
@@ -39,7 +39,7 @@ fn list() -> Route {
 fn show() -> Route {
     let answer = ResponseDoc::Json(wire::<groups::GroupResponse>);
     let docs = docs("Returns a group.", None, answer, &[UNKNOWN]);
-    read(GROUP, docs, |route| route.to(groups::show))
+    read_of_group(GROUP, docs, |route| route.to(groups::show))
 }
 
 fn create() -> Route {
@@ -78,7 +78,7 @@ fn delete() -> Route {
 fn settings() -> Route {
     let answer = ResponseDoc::Json(wire::<groups::GroupSettingsResponse>);
     let docs = docs("Returns the settings of a group.", None, answer, &[UNKNOWN]);
-    read(SETTINGS, docs, |route| route.to(groups::settings))
+    read_of_group(SETTINGS, docs, |route| route.to(groups::settings))
 }
 
 fn change() -> Route {
@@ -98,7 +98,7 @@ fn members() -> Route {
         ResponseDoc::Page(wire::<members::MemberPage>),
         &[UNKNOWN],
     );
-    read("/api/admin/groups/{id}/members", docs, |route| route.to(members::members))
+    read_of_group("/api/admin/groups/{id}/members", docs, |route| route.to(members::members))
 }
 
 fn users() -> Route {

@@ -152,7 +152,9 @@ impl Kept {
         let Column { table_name, name, kind } = column;
         let canary = person.canary(table_name, name);
         match (name.as_str(), kind.as_str()) {
-            ("user_id" | "owner_id" | "written_by" | "updated_by", _) => self.uuid(person.id()),
+            ("user_id" | "owner_id" | "written_by" | "updated_by" | "created_by", _) => {
+                self.uuid(person.id())
+            }
             ("id" | "message_id" | "chat_id", _) => self.uuid(person.row(table_name)),
             ("policy_id", _) => self.uuid(person.row("client_policies")),
             ("session_id", _) => self.uuid(person.row("sessions")),

@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use pia_server_testkit::console::{Console, administrator};
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::{PASSWORD, Setting};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -19,6 +19,7 @@ on_both_databases!(
     a_moved_user_is_in_the_group_with_the_next_request,
     refusals_name_their_reason,
     of_many_that_create_one_name_one_does,
+    a_manager_of_an_organisation_reads_their_own_group_alone,
 );
 
 async fn created(console: &Console, name: &str) -> String {
@@ -80,6 +81,30 @@ async fn a_moved_user_is_in_the_group_with_the_next_request(database: TestDataba
     assert_eq!(in_use.body["usedBy"], json!({ "members": 1 }));
     let entries = "audit_entries WHERE action = 'Group.MemberAdded'";
     assert_eq!(app.count(entries).await, 1);
+}
+
+async fn a_manager_of_an_organisation_reads_their_own_group_alone(database: TestDatabase) {
+    let (app, _, console) = administrator(Setting::on(database)).await;
+    let sales = created(&console, "Sales").await;
+    let support = created(&console, "Support").await;
+    app.sign_up("eve@example.org").await;
+    app.admin("group add eve@example.org Sales").await.expect("a member");
+    app.admin("grant eve@example.org --role org_manager").await.expect("a role");
+    let credentials = json!({ "email": "eve@example.org", "password": PASSWORD });
+    let opened = app.stranger().post("/admin/login", &credentials).await;
+    let eve = Console::from_answer(&app, &opened);
+
+    for part in ["", "/members", "/settings", "/client-policy"] {
+        let own = eve.get(&format!("{GROUPS}/{sales}{part}")).await;
+        assert_eq!(own.status, 200, "{part}: {}", own.text());
+        let other = eve.get(&format!("{GROUPS}/{support}{part}")).await;
+        let unknown = eve.get(&format!("{GROUPS}/{}{part}", Uuid::now_v7())).await;
+        assert_eq!(other.refusal(), (404, "not_found"), "{part}");
+        assert_eq!(other.text(), unknown.text(), "{part}");
+    }
+    let renamed = eve.write("PUT", &format!("{GROUPS}/{sales}"), json!({ "name": "Mine" })).await;
+    assert_eq!(renamed.refusal(), (403, "forbidden"));
+    assert_eq!(eve.get(GROUPS).await.refusal(), (403, "forbidden"));
 }
 
 async fn refusals_name_their_reason(database: TestDatabase) {

@@ -31,7 +31,8 @@ fn all_routes_with_an_id() -> Vec<Route> {
 fn routes_with_an_id() -> Vec<Route> {
     let mut routes = all_routes_with_an_id();
     let belongs_to_nobody = |it: &Route| {
-        matches!(it.access, Access::Console(_) | Access::Scim(_)) || it.path.starts_with("/scim/")
+        matches!(it.access, Access::Console(_) | Access::GroupConsole(_) | Access::Scim(_))
+            || it.path.starts_with("/scim/")
     };
     routes.retain(|it| !belongs_to_nobody(it));
     routes
@@ -140,7 +141,7 @@ async fn an_administrators_malformed_or_unknown_id_is_not_found() {
     app.sign_up("ada@example.org").await;
     let console = Console::open(&app, "ada@example.org").await;
     let mut routes = all_routes_with_an_id();
-    routes.retain(|it| matches!(it.access, Access::Console(_)));
+    routes.retain(|it| matches!(it.access, Access::Console(_) | Access::GroupConsole(_)));
 
     for route in &routes {
         for id in [&*Uuid::now_v7().to_string(), "5", "%00", "null", &"x".repeat(5000)] {

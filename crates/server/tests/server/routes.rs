@@ -140,14 +140,14 @@ const MEANT: &str = "
     GET  /api/admin/client-policies/{id}/versions/{number}  admins  ended  global
     GET  /api/admin/client-policies/{id}/versions/{number}/comparison  admins  ended  global
     POST /api/admin/client-policies/{id}/versions/{number}/restore  admins  licensed  global  GroupManagement
-    GET  /api/admin/groups/{id}/client-policy    admins  ended     global
+    GET  /api/admin/groups/{id}/client-policy    group-managers  ended     global
     PUT  /api/admin/groups/{id}/client-policy    admins  licensed  global  GroupManagement
     GET  /api/admin/groups                       admins  ended     global
-    GET  /api/admin/groups/{id}                  admins  ended     global
+    GET  /api/admin/groups/{id}                  group-managers  ended     global
     POST /api/admin/groups                       admins  licensed  global  GroupManagement
     PUT  /api/admin/groups/{id}                  admins  licensed  global  GroupManagement
     DELETE /api/admin/groups/{id}                admins  licensed  global  GroupManagement
-    GET  /api/admin/groups/{id}/settings         admins  ended     global
+    GET  /api/admin/groups/{id}/settings         group-managers  ended     global
     PATCH /api/admin/groups/{id}/settings        admins  licensed  global  GroupManagement
     PUT  /api/admin/users/{id}/group             admins  licensed  global  GroupManagement
     POST /api/ai-feedback          signed-in ended      feedback
@@ -170,7 +170,7 @@ const MEANT: &str = "
     GET  /api/admin/certificates                 admins  ended     global
     POST /api/admin/certificates                 admins  licensed  global  GroupManagement
     DELETE /api/admin/certificates/{id}          admins  licensed  global  GroupManagement
-    GET  /api/admin/groups/{id}/members          admins  ended     global
+    GET  /api/admin/groups/{id}/members          group-managers  ended     global
     GET  /api/admin/users                        admins  ended     global
     GET  /api/admin/settings                     admins  ended     global
     PUT  /api/admin/settings/{key}               admins  ended     global
@@ -224,6 +224,7 @@ fn told(route: &Route) -> String {
         Access::Console(roles) if roles.contains(&Role::KbManager) => "console",
         Access::Console(roles) if roles.contains(&Role::OrgManager) => "managers",
         Access::Console(_) => "admins",
+        Access::GroupConsole(_) => "group-managers",
         Access::Operator => "operator",
         Access::Scim(scope) => scope.name(),
     };
@@ -294,7 +295,7 @@ async fn a_body_that_is_announced_too_long_is_refused_before_it_is_read() {
 
     for route in &table() {
         let length = (route.body_limit + 1).to_string();
-        let answer = if let Access::Console(_) = route.access {
+        let answer = if let Access::Console(_) | Access::GroupConsole(_) = route.access {
             let headers =
                 [("content-length", length.as_str()), ("x-csrf-token", &console.csrf_token)];
             console.send(route.method.as_str(), route.path, &headers, &Value::Null).await
