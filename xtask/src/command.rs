@@ -22,18 +22,18 @@ pub(crate) fn ending_with_us(signal: &str, also: &[&str], program: &OsStr) -> Co
     command
 }
 
-/// Cargo, without what the cargo that runs this told it about this: build
+/// Cargo, without the environment of the cargo that runs this: build
 /// scripts take such variables for changes and build all anew.
 pub(crate) fn cargo() -> Command {
     let mut cargo = command("cargo");
     let ours = ["CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"];
     for (name, _) in env::vars_os() {
-        let told = name.to_str().is_some_and(|name| {
+        let reported = name.to_str().is_some_and(|name| {
             name.starts_with("CARGO_PKG_")
                 || name.starts_with("CARGO_MANIFEST_")
                 || ours.contains(&name)
         });
-        if told {
+        if reported {
             cargo.env_remove(name);
         }
     }
@@ -53,8 +53,8 @@ pub(crate) fn output(command: &mut Command) -> Outcome<String> {
     if output.status.success() {
         return Ok(String::from_utf8(output.stdout)?);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`{}` ended with {}: {}", display_command(command), output.status, said.trim())
+    let message = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`{}` ended with {}: {}", display_command(command), output.status, message.trim())
         .into())
 }
 

@@ -82,7 +82,7 @@ impl DevServer {
         self.upstream.as_ref().map(|it| it.url.as_str())
     }
 
-    /// Goes on until the process is told to stop, which is how this ends well.
+    /// Goes on until the process is stopped, which is how this ends well.
     pub(crate) fn serve(mut self, interrupt: &Interrupt) -> Outcome {
         while !interrupt.is_set() {
             self.server.still_runs()?;

@@ -1,4 +1,4 @@
-//! Being told to stop.
+//! Signals that stop the process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use signal_hook::flag;
 
 use crate::outcome::Outcome;
 
-/// Signal that Ctrl-C was pressed or the process was told to end. It is only
+/// Signal that Ctrl-C was pressed or the process was asked to end. It is only
 /// recorded, so that whoever holds a child or a folder can clear it away.
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
@@ -16,7 +16,7 @@ impl Interrupt {
     pub(crate) fn listen() -> Outcome<Self> {
         let noted = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // Told twice, it ends at once, and its children with it.
+            // Reported twice, it ends at once, and its children with it.
             flag::register_conditional_shutdown(signal, 130, Arc::clone(&noted))?;
             flag::register(signal, Arc::clone(&noted))?;
         }

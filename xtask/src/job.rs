@@ -12,7 +12,7 @@ use crate::outcome::Outcome;
 /// Interval at which a running child is looked after.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Duration for which a child may take to end when told to.
+/// Time in which a child must end after its signal.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// A child in a process group of its own; stopped, with all it started, when
@@ -24,7 +24,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Starts a command that is told to end by SIGTERM.
+    /// Starts a command that SIGTERM ends.
     pub(crate) fn start(command: &mut Command) -> Outcome<Self> {
         let name = display_command(command);
         let child = command
@@ -35,7 +35,7 @@ impl Job {
         Ok(Self { child, name, stop: "TERM" })
     }
 
-    /// Runs a program that is told to end by another signal.
+    /// Runs a program that another signal ends.
     pub(crate) fn stopped_by(mut self, signal: &'static str) -> Self {
         self.stop = signal;
         self
@@ -75,7 +75,7 @@ impl Job {
         format!("`{}` ended with {status}", self.name).into()
     }
 
-    /// Tells the child and all it started. The shell's own `kill` does it:
+    /// Reports the child and all it started. The shell's own `kill` does it:
     /// the program of that name is missing on small systems.
     fn signal(&self, signal: &str) {
         let mut shell = Command::new("sh");
@@ -91,8 +91,8 @@ impl Drop for Job {
             return;
         }
         self.signal(self.stop);
-        let told = Instant::now();
-        while told.elapsed() < GRACE {
+        let reported = Instant::now();
+        while reported.elapsed() < GRACE {
             if let Ok(Some(_ended)) = self.child.try_wait() {
                 return;
             }

@@ -29,7 +29,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 /// Runs one of the tasks.
 pub(crate) fn run(args: impl Iterator<Item = String>) -> Outcome<()> {
     let mut args = args;
-    let told = match args.next().as_deref() {
+    let reported = match args.next().as_deref() {
         Some("keygen") => keys::generate(args),
         Some("issue") => issue::issue(args),
         Some("inspect") => inspect::inspect(args),
@@ -37,6 +37,6 @@ pub(crate) fn run(args: impl Iterator<Item = String>) -> Outcome<()> {
         Some(other) => Err(format!("there is no task {other:?}\n{USAGE}").into()),
         None => Err(USAGE.into()),
     }?;
-    std::io::stdout().write_all(told.as_bytes())?;
+    std::io::stdout().write_all(reported.as_bytes())?;
     Ok(())
 }

@@ -95,8 +95,8 @@ impl Cluster {
                 let log = fs::read_to_string(self.log()).unwrap_or_default();
                 format!("{err}; its log says:\n{log}")
             })?;
-            let mut asked = Command::new(pg_isready);
-            if asked.args(["-q", "-h", "127.0.0.1", "-p", &port]).status()?.success() {
+            let mut requested = Command::new(pg_isready);
+            if requested.args(["-q", "-h", "127.0.0.1", "-p", &port]).status()?.success() {
                 return Ok(());
             }
             sleep(Duration::from_millis(50));

@@ -52,8 +52,8 @@ fn selection(args: Vec<String>) -> Vec<String> {
         args.remove(0);
     }
     let chosen = ["-p", "--package", "--workspace", "--manifest-path"];
-    let says = |arg: &String| chosen.iter().any(|it| arg.starts_with(it));
-    if !args.iter().take_while(|it| *it != "--").any(says) {
+    let states = |arg: &String| chosen.iter().any(|it| arg.starts_with(it));
+    if !args.iter().take_while(|it| *it != "--").any(states) {
         args.insert(0, "--workspace".to_owned());
     }
     args

@@ -72,8 +72,8 @@ impl<'a> Walk<'a> {
     fn me(&mut self, email: &str) -> Outcome {
         self.begin("Who am I?", "GET /auth/me")?;
         let url = format!("{}/auth/me", self.url);
-        let asked = self.agent.get(url).header("authorization", self.bearer());
-        let answer = read(asked.call()?, 200)?;
+        let requested = self.agent.get(url).header("authorization", self.bearer());
+        let answer = read(requested.call()?, 200)?;
         expect(answer["email"] == email, "another user", &answer)?;
         println!("   {answer}");
         Ok(())
@@ -92,9 +92,9 @@ impl<'a> Walk<'a> {
 
     fn chat(&mut self) -> Outcome {
         self.begin("Chat, streamed", "POST /api/ai/chat")?;
-        let said = "Good morning! Tell me in one sentence what you do.";
+        let message = "Good morning! Tell me in one sentence what you do.";
         let question = json!({
-            "messages": [{ "role": "user", "content": said }],
+            "messages": [{ "role": "user", "content": message }],
             "stream": true,
             "stream_options": { "include_usage": true },
         });
@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
         if stream.status() != 200 {
             return read(stream, 200).map(drop);
         }
-        println!("   > {said}");
+        println!("   > {message}");
         print!("   < ");
         let streamed = Streamed::read(stream, self.interrupt)?;
         println!("\n   {} chunks, usage {}", streamed.chunks, streamed.usage);

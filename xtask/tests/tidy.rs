@@ -15,24 +15,24 @@ const MAX_LINES: usize = 400;
 const LONGER: &[&str] = &["crates/storage/src/schema.rs"];
 
 #[test]
-fn every_module_says_what_it_is() {
+fn every_module_states_what_it_is() {
     let silent = rust_files().into_iter().filter(|it| {
         let text = text(it);
         !text.starts_with("//!") && !text.starts_with("#![doc")
     });
-    refuse(silent.map(|it| shown(&it)), "files that do not begin with a `//!` line");
+    refuse(silent.map(|it| presented(&it)), "files that do not begin with a `//!` line");
 }
 
 #[test]
 fn source_files_are_short() {
     let shipped = rust_files().into_iter().filter(|it| {
-        let path = shown(it);
+        let path = presented(it);
         path.contains("/src/") && !path.contains("/tests/") && !path.ends_with("tests.rs")
     });
     let long = shipped.filter_map(|it| {
         let lines = text(&it).lines().take_while(|line| *line != "#[cfg(test)]").count();
-        (lines > MAX_LINES && !LONGER.contains(&shown(&it).as_str()))
-            .then(|| format!("{} ({lines})", shown(&it)))
+        (lines > MAX_LINES && !LONGER.contains(&presented(&it).as_str()))
+            .then(|| format!("{} ({lines})", presented(&it)))
     });
     refuse(long, "files of more than 400 lines without their tests");
 }
@@ -50,7 +50,7 @@ fn nothing_is_left_for_later() {
             .lines()
             .enumerate()
             .filter(|(_, line)| marks.iter().any(|it| line.contains(it)))
-            .map(|(number, line)| format!("{}:{}: {}", shown(&file), number + 1, line.trim()))
+            .map(|(number, line)| format!("{}:{}: {}", presented(&file), number + 1, line.trim()))
             .collect();
         lines
     });
@@ -60,12 +60,12 @@ fn nothing_is_left_for_later() {
 #[test]
 fn storage_writes_a_ports_method_once() {
     let storage = rust_files().into_iter().filter(|it| {
-        let path = shown(it);
+        let path = presented(it);
         path.starts_with("crates/storage") && path.contains("/src/")
     });
     let forwarding = storage.flat_map(|file| {
         let found = forwarding_methods(&text(&file));
-        found.into_iter().map(move |it| format!("{}: {it}", shown(&file)))
+        found.into_iter().map(move |it| format!("{}: {it}", presented(&file)))
     });
     refuse(forwarding, "methods that only one other method calls, and only to forward to them");
 }
@@ -98,7 +98,7 @@ fn a_method_that_only_forwards_is_found() {
 #[test]
 fn every_letter_that_is_written_has_its_words() {
     let shipped = rust_files().into_iter().filter(|it| {
-        let path = shown(it);
+        let path = presented(it);
         path.starts_with("crates/") && path.contains("/src/") && !path.ends_with("/tests.rs")
     });
     let written: BTreeSet<String> = shipped
@@ -132,7 +132,7 @@ fn every_action_of_the_audit_log_is_explained() {
     let folders = deciding.filter_map(|it| it.manifest_path.parent()).map(|it| it.join("src"));
     let shipped = folders.flat_map(|it| files_below(it.as_std_path(), "rs"));
     let shipped = shipped.filter(|it| {
-        let path = shown(it);
+        let path = presented(it);
         !path.ends_with("tests.rs") && !path.contains("/tests/")
     });
     let used: BTreeSet<String> = shipped
@@ -146,12 +146,12 @@ fn every_action_of_the_audit_log_is_explained() {
         .filter(|it| is_action(it) && !NOT_ACTIONS.contains(&it.as_str()))
         .collect();
     let handbook = text(&root().join("docs/AUDIT.md"));
-    let told: BTreeSet<String> = handbook
+    let reported: BTreeSet<String> = handbook
         .lines()
         .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned()))
         .collect();
 
-    let differ = used.symmetric_difference(&told).cloned();
+    let differ = used.symmetric_difference(&reported).cloned();
 
     refuse(differ, "actions that only the code or only docs/AUDIT.md has");
     assert!(!used.is_empty(), "there are no actions");
@@ -211,7 +211,7 @@ fn a_crates_root_holds_only_its_modules() {
     let roots = rust_files().into_iter().filter(|it| it.ends_with("src/lib.rs"));
     let fuller = roots.filter_map(|it| {
         let more = more_than_modules(&text(&it))?;
-        Some(format!("{}: {more}", shown(&it)))
+        Some(format!("{}: {more}", presented(&it)))
     });
     refuse(fuller, "lib.rs files with more than docs, modules and uses");
 }
@@ -224,7 +224,7 @@ fn what_documents_link_to_is_there() {
         let dead: Vec<String> = links(&text)
             .into_iter()
             .filter(|link| !leads_somewhere(&file, &folder, link))
-            .map(|link| format!("{}: {link}", shown(&file)))
+            .map(|link| format!("{}: {link}", presented(&file)))
             .collect();
         dead
     });
@@ -269,7 +269,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
 }
 
-fn shown(path: &Path) -> String {
+fn presented(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
@@ -350,6 +350,6 @@ fn leads_somewhere(file: &Path, folder: &Path, link: &str) -> bool {
 /// Returns the anchor of a heading.
 fn anchor(heading: &str) -> String {
     let words = heading.trim_start_matches('#').trim().to_lowercase();
-    let kept = words.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));
-    kept.map(|it| if it == ' ' { '-' } else { it }).collect()
+    let stored = words.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));
+    stored.map(|it| if it == ' ' { '-' } else { it }).collect()
 }

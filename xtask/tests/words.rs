@@ -23,6 +23,13 @@ const VAGUE_FUNCTIONS: [&str; 18] = [
 const VAGUE_LIMITS: [&str; 7] =
     ["MOST", "LEAST", "LONGEST", "SHORTEST", "LARGEST", "FEWEST", "DEEPEST"];
 
+/// Words that no name contains: each has a dozen meanings.
+const VAGUE_WORDS: [&str; 11] =
+    ["told", "tell", "tells", "kept", "asked", "asks", "shown", "said", "says", "given", "owed"];
+
+/// Names of others that contain one of these words: SCIM's, and of wiremock.
+const FOREIGN_NAMES: [&str; 4] = ["given", "given_name", "GivenName", "givenname"];
+
 /// Public types of one name in several crates that are the same idea.
 const ONE_IDEA: &[&str] = &["Violation"];
 
@@ -76,6 +83,24 @@ fn vague_names_do_not_come_back() {
 }
 
 #[test]
+fn names_say_what_they_are() {
+    let mut wrong = BTreeSet::new();
+    for (path, text) in sources() {
+        for name in identifiers(&text) {
+            let is_vague = words(&name).iter().any(|it| VAGUE_WORDS.contains(&it.as_str()));
+            if is_vague && !FOREIGN_NAMES.contains(&name.as_str()) {
+                wrong.insert(format!("{path}: {name}"));
+            }
+        }
+    }
+    refuse(&wrong.into_iter().collect::<Vec<_>>(), "names of words with a dozen meanings");
+    let sample = r##"let told = r#"kept"#; // asked
+        let x = 'a'; fn f<'said>() { "sh\"own" }"##;
+    assert_eq!(identifiers(sample), ["let", "told", "let", "x", "fn", "f", "said"]);
+    assert_eq!(words("HTTPError_isTold2"), ["h", "t", "t", "p", "error", "is", "told2"]);
+}
+
+#[test]
 fn public_types_have_names_of_their_own() {
     let mut crates: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (path, text) in sources().into_iter().filter(|(path, _)| is_shipped(path)) {
@@ -124,6 +149,86 @@ fn banned_types() -> BTreeMap<String, BTreeSet<String>> {
 
 fn folder(area: &str) -> String {
     if area == "everywhere" { "crates/".to_owned() } else { format!("crates/{area}/") }
+}
+
+/// Returns the identifiers of a source file, outside of comments and literals.
+fn identifiers(text: &str) -> Vec<String> {
+    let mut identifiers = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if let Some(end) = raw_text_end(rest) {
+            end
+        } else if first == '"' {
+            text_end(rest)
+        } else if first == '\'' {
+            // A lifetime is read as an identifier behind its mark.
+            char_end(rest).unwrap_or(1)
+        } else if first.is_alphabetic() || first == '_' {
+            let end = rest.find(|it: char| !it.is_alphanumeric() && it != '_');
+            let name = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+            identifiers.push(name.to_owned());
+            name.len()
+        } else {
+            first.len_utf8()
+        };
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    identifiers
+}
+
+/// Returns the length of a raw string literal, if the text begins with one.
+fn raw_text_end(text: &str) -> Option<usize> {
+    let behind = text.strip_prefix("br").or_else(|| text.strip_prefix('r'))?;
+    let hashes: String = behind.chars().take_while(|it| *it == '#').collect();
+    let inside = behind.get(hashes.len()..)?.strip_prefix('"')?;
+    let end = format!("\"{hashes}");
+    Some(text.len() - inside.len() + inside.find(&end)? + end.len())
+}
+
+/// Returns the length of a string literal.
+fn text_end(text: &str) -> usize {
+    let mut escaped = false;
+    for (position, letter) in text.char_indices().skip(1) {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return position + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Returns the length of a character literal, if the text begins with one.
+fn char_end(text: &str) -> Option<usize> {
+    let inside = text.strip_prefix('\'')?;
+    if inside.starts_with('\\') {
+        return Some(3 + inside.get(2..)?.find('\'')?);
+    }
+    let length = inside.chars().next()?.len_utf8();
+    inside.get(length..)?.starts_with('\'').then_some(length + 2)
+}
+
+/// Returns the words of a name, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut begins = true;
+    for letter in name.chars() {
+        if letter == '_' {
+            begins = true;
+            continue;
+        }
+        if begins || letter.is_uppercase() {
+            words.push(String::new());
+        }
+        begins = false;
+        if let Some(word) = words.last_mut() {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    words
 }
 
 /// Returns the keyword and the name that a line declares, if it declares one.

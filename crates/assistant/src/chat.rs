@@ -22,7 +22,7 @@ pub struct Chat {
     gateway: Gateway,
 }
 
-/// The answer, in the form that the request asked for.
+/// The answer, in the form that the request requested.
 pub enum ChatAnswer {
     /// The upstream's JSON, as it came but for nulls.
     Whole(Bytes),
@@ -47,16 +47,16 @@ impl Chat {
         caller: AiCaller,
         body: Bytes,
     ) -> Result<ChatAnswer, AssistantError> {
-        let asked = parse(&body)?;
+        let requested = parse(&body)?;
         // Its slices go as the upstream takes them; this would hold them all.
         drop(body);
-        let (RequestedChoice::Whole(prompt) | RequestedChoice::Stream(prompt, _)) = &asked;
+        let (RequestedChoice::Whole(prompt) | RequestedChoice::Stream(prompt, _)) = &requested;
         self.check_model(caller, prompt.model_hint.model.as_deref()).await?;
-        match asked {
+        match requested {
             RequestedChoice::Whole(prompt) => {
-                let asked =
+                let requested =
                     self.gateway.answer_full(caller, Mode::Assistant, prompt, ToolMode::WithTools);
-                let answer = complete(asked.await?)?;
+                let answer = complete(requested.await?)?;
                 let protected = self.gateway.guardrail.protects(&caller);
                 Ok(ChatAnswer::Whole(if protected { marked(&answer) } else { answer }))
             }
@@ -82,7 +82,7 @@ impl Chat {
     }
 }
 
-/// The answer as callers take it, if it is one: usage is told for all calls
+/// The answer as callers take it, if it is one: usage is reported for all calls
 /// that it took.
 fn complete(whole: FullAnswer) -> Result<Bytes, AssistantError> {
     let FullAnswer { body, mut metered_call, spent } = whole;
@@ -91,16 +91,16 @@ fn complete(whole: FullAnswer) -> Result<Bytes, AssistantError> {
             upstream.model = metered_call.target.model,
             "upstream response has no message"
         );
-        // Who has told no usage, and said nothing, is owed nothing.
-        let told = metered_call.meter.reported.is_some();
-        metered_call.fail(if told { Billable::Something } else { Billable::Nothing });
+        // An upstream that reported no usage and no text is owed nothing.
+        let reported = metered_call.meter.reported.is_some();
+        metered_call.fail(if reported { Billable::Something } else { Billable::Nothing });
         return Err(AssistantError::UpstreamFailed);
     }
     metered_call.end = CallEnd::Completed;
     let body = normalize_answer(unmarked(body));
     let all = (spent != Usage::default()).then(|| spent.plus(&metered_call.used()));
-    let told = all.and_then(|it| stream::completion::with_usage(&body, &it));
-    Ok(NullStripper::default().strip(told.unwrap_or(body)))
+    let reported = all.and_then(|it| stream::completion::with_usage(&body, &it));
+    Ok(NullStripper::default().strip(reported.unwrap_or(body)))
 }
 
 #[cfg(test)]

@@ -61,13 +61,13 @@ async fn a_call_without_a_mode_is_written_down_as_talking() {
 }
 
 #[tokio::test]
-async fn an_answer_without_a_message_is_a_failure_that_costs_what_was_told() {
-    let told = r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
+async fn an_answer_without_a_message_is_a_failure_that_costs_what_was_reported() {
+    let reported = r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
     for (body, outcome) in [
         ("<html>", None),
         ("{}", None),
         (r#"{"error":{"message":"x"}}"#, None),
-        (told, Some(CallOutcome::Failed)),
+        (reported, Some(CallOutcome::Failed)),
     ] {
         let around = Surroundings::new(Script::Whole(body));
 

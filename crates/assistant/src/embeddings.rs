@@ -155,7 +155,7 @@ fn reserved(rates: Rates) -> Rates {
     Rates { input: rates.input.saturating_mul(2), output: 0, ..rates }
 }
 
-/// The answer, if it is one. What the upstream told of its tokens is believed.
+/// The answer, if it is one. What the upstream reported of its tokens is believed.
 fn complete(body: Bytes, mut metered_call: MeteredCall) -> Result<Bytes, AssistantError> {
     metered_call.meter.reported = stream::completion::usage(&body);
     let vectors = serde_json::from_slice::<Vectors<'_>>(&body).ok();
@@ -164,8 +164,8 @@ fn complete(body: Bytes, mut metered_call: MeteredCall) -> Result<Bytes, Assista
             upstream.model = metered_call.target.model,
             "upstream response has no embeddings"
         );
-        let told = metered_call.meter.reported.is_some();
-        metered_call.fail(if told { Billable::Something } else { Billable::Nothing });
+        let reported = metered_call.meter.reported.is_some();
+        metered_call.fail(if reported { Billable::Something } else { Billable::Nothing });
         return Err(AssistantError::UpstreamFailed);
     }
     metered_call.end = CallEnd::Completed;
@@ -193,8 +193,8 @@ fn parse(body: &[u8]) -> Result<Checked, AssistantError> {
         // Writing to a text cannot fail.
         let _infallible = write!(open, ",\"encoding_format\":{}", format.get());
     }
-    if let Some(given) = request.dimensions.filter(|it| it.get() != "null") {
-        match parsed::<u16>(Some(given)).filter(|it| *it > 0) {
+    if let Some(input) = request.dimensions.filter(|it| it.get() != "null") {
+        match parsed::<u16>(Some(input)).filter(|it| *it > 0) {
             Some(dimensions) => {
                 let _infallible = write!(open, ",\"dimensions\":{dimensions}");
             }

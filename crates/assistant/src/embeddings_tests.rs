@@ -52,7 +52,7 @@ async fn a_request_goes_on_as_far_as_it_counts_and_its_answer_as_it_came() {
 }
 
 #[tokio::test]
-async fn its_tokens_are_reserved_and_settled_as_the_upstream_tells_them() {
+async fn its_tokens_are_reserved_and_settled_as_the_upstream_reports_them() {
     let around = Surroundings::new(Script::Whole(ANSWER)).with_rules(rules(3));
 
     let request = format!(r#"{{"model":"small","input":"{}"}}"#, "x".repeat(100));
@@ -61,13 +61,13 @@ async fn its_tokens_are_reserved_and_settled_as_the_upstream_tells_them() {
     let [ask] = around.requests().try_into().unwrap();
     assert_eq!(ask.prompt, 25);
     let [settled] = around.settled().try_into().unwrap();
-    // A thousand tokens are a credit; 40 were told, and up to 50 reserved.
+    // A thousand tokens are a credit; 40 were reported, and up to 50 reserved.
     assert_eq!(settled.lines[0].amount, Micros(50_000));
     assert_eq!(settled.spent, Micros(40_000));
 }
 
 #[tokio::test]
-async fn who_has_nothing_left_is_refused_before_the_upstream_is_asked() {
+async fn who_has_nothing_left_is_refused_before_the_upstream_is_called() {
     let around = Surroundings::new(Script::Whole(ANSWER)).with_rules(rules(1));
     let long = format!(r#"{{"model":"small","input":"{}"}}"#, "word ".repeat(100_000));
 
@@ -87,7 +87,7 @@ async fn tokens_count_as_such() {
 }
 
 #[tokio::test]
-async fn only_an_embedding_model_that_the_group_may_name_is_asked() {
+async fn only_an_embedding_model_that_the_group_may_name_is_called() {
     let around = Surroundings::new(Script::Whole(ANSWER)).with_rules(GroupRules::default());
     let refused = embed(&around, REQUEST).await;
     let around = Surroundings::new(Script::Whole(ANSWER)).with_rules(rules(0));
@@ -102,7 +102,7 @@ async fn only_an_embedding_model_that_the_group_may_name_is_asked() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_refused_is_followed_by_the_next_and_nothing_is_owed_for_it() {
+async fn a_key_that_is_refused_is_followed_by_the_next_and_nothing_is_required_for_it() {
     let refused = UpstreamError::Refused { status: 429, retry_after: None, body: Bytes::new() };
     let scripts = vec![Script::Fails(refused), Script::Whole(ANSWER)];
     let around = Surroundings::with_scripts(scripts).with_rules(rules(0));
@@ -114,7 +114,7 @@ async fn a_key_that_is_refused_is_followed_by_the_next_and_nothing_is_owed_for_i
 
 #[tokio::test]
 async fn an_answer_without_vectors_is_none() {
-    for (answer, owed) in [
+    for (answer, required) in [
         ("{}", 0),
         (r#"{"data":[]}"#, 0),
         ("no JSON", 0),
@@ -125,12 +125,12 @@ async fn an_answer_without_vectors_is_none() {
         let failed = embed(&around, REQUEST).await;
 
         assert!(matches!(failed, Err(AssistantError::UpstreamFailed)), "{answer}: {failed:?}");
-        assert_eq!(around.noted().len(), owed, "{answer}");
+        assert_eq!(around.noted().len(), required, "{answer}");
     }
 }
 
 #[test]
-fn what_is_wrong_is_told_by_its_member() {
+fn what_is_wrong_is_reported_by_its_member() {
     for (body, fields) in [
         (r#"{"input":"x"}"#, vec!["model"]),
         (r#"{"model":5,"input":"x"}"#, vec!["model"]),
@@ -147,8 +147,8 @@ fn what_is_wrong_is_told_by_its_member() {
     ] {
         let Err(AssistantError::Invalid(wrong)) = parse(body.as_bytes()) else { panic!("{body}") };
 
-        let told: Vec<_> = wrong.iter().map(|it| it.field.as_str()).collect();
-        assert_eq!(told, fields, "{body}");
+        let reported: Vec<_> = wrong.iter().map(|it| it.field.as_str()).collect();
+        assert_eq!(reported, fields, "{body}");
     }
     let many = format!(r#"{{"model":"small","input":["a"{}]}}"#, r#","a""#.repeat(MAX_INPUTS));
     assert!(parse(many.as_bytes()).is_err());

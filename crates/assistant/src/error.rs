@@ -50,7 +50,7 @@ pub enum AssistantError {
     /// The request's body is no JSON. Carries where and why, never content.
     #[error("the body is not valid JSON: {0}")]
     Malformed(String),
-    /// The request asks for what cannot be.
+    /// The request requests what cannot be.
     #[error("the request is invalid")]
     Invalid(Vec<Violation>),
     /// The text to optimise is longer than it may be.
@@ -87,7 +87,7 @@ pub enum AssistantError {
         /// Time to wait.
         retry_after: Duration,
     },
-    /// The upstream refused what the caller asked for, for a reason of its own.
+    /// The upstream refused what the caller requested, for a reason of its own.
     #[error("the upstream refused the request")]
     UpstreamRefused,
     /// The upstream failed, refused us, or said nothing that makes sense.

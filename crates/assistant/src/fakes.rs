@@ -94,7 +94,7 @@ struct Inner {
     calls: Mutex<Vec<SentCall>>,
     noted: Mutex<Vec<UsageRecord>>,
     credit_windows: Mutex<Option<CreditWindows>>,
-    asked: Mutex<Vec<AdmissionRequest>>,
+    requested: Mutex<Vec<AdmissionRequest>>,
     settled: Mutex<Vec<Settlement>>,
     time: Mutex<Time>,
 }
@@ -124,7 +124,7 @@ impl Surroundings {
             calls: Mutex::default(),
             noted: Mutex::default(),
             credit_windows: Mutex::default(),
-            asked: Mutex::default(),
+            requested: Mutex::default(),
             settled: Mutex::default(),
             time: Mutex::default(),
         }))
@@ -216,7 +216,7 @@ impl Surroundings {
 
     /// Returns the recorded admission requests.
     pub(crate) fn requests(&self) -> Vec<AdmissionRequest> {
-        self.0.asked.lock().unwrap().clone()
+        self.0.requested.lock().unwrap().clone()
     }
 
     /// Returns the recorded settlements.
@@ -327,7 +327,7 @@ impl SettlementSink for Surroundings {
 #[async_trait]
 impl CreditStore for Surroundings {
     async fn admit(&self, ask: AdmissionRequest) -> Result<Admission, Unavailable> {
-        self.0.asked.lock().unwrap().push(ask);
+        self.0.requested.lock().unwrap().push(ask);
         let mut credit_windows = self.0.credit_windows.lock().unwrap();
         let (weeks, now) = (Weeks::default(), Timestamp::UNIX_EPOCH);
         let credit_windows = credit_windows.get_or_insert_with(|| CreditWindows {

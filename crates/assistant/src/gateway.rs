@@ -153,10 +153,10 @@ impl Gateway {
     pub(crate) async fn acquire_permit(
         &self,
         target: &Target,
-        asked: (GroupId, i64),
+        requested: (GroupId, i64),
         patience: Duration,
     ) -> Result<Permit, AssistantError> {
-        let entering = self.upstream_limiter.acquire(target, asked, patience, &self.timer);
+        let entering = self.upstream_limiter.acquire(target, requested, patience, &self.timer);
         match self.unless_stopped(entering).await {
             None => Err(AssistantError::Stopping),
             Some(Ok(slot)) => Ok(slot),

@@ -6,7 +6,7 @@ use crate::gateway::AiCaller;
 use pia_json::Members;
 
 /// Says which answers are given under the protection of a guardrail. Callers
-/// are told no more than that.
+/// get no more than that.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait Guardrail: Send + Sync {
     /// Returns whether the answer to this asker is.

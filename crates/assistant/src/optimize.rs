@@ -79,8 +79,8 @@ impl Optimize {
         request: OptimizeRequest,
     ) -> Result<OptimizedText, AssistantError> {
         let prompt = self.prompt(&request)?;
-        let asked = self.gateway.answer_full(caller, Mode::Optimize, prompt, ToolMode::Plainly);
-        let FullAnswer { body, mut metered_call, .. } = asked.await?;
+        let requested = self.gateway.answer_full(caller, Mode::Optimize, prompt, ToolMode::Plainly);
+        let FullAnswer { body, mut metered_call, .. } = requested.await?;
         let read = completion::parse(&body);
         let cut_off = read.as_ref().is_some_and(Completion::is_cut_off);
         let answer = read
@@ -99,14 +99,14 @@ impl Optimize {
     }
 
     /// Improves a text and gives it as it comes, in chunks of OpenAI's shape;
-    /// the last one tells usage.
+    /// the last one reports usage.
     pub async fn stream(
         &self,
         caller: AiCaller,
         request: OptimizeRequest,
     ) -> Result<ChatStream, AssistantError> {
         let prompt = self.prompt(&request)?;
-        let how = (ToolMode::Plainly, UsageChunks::Told);
+        let how = (ToolMode::Plainly, UsageChunks::Sent);
         self.gateway.stream(caller, Mode::Optimize, prompt, how).await
     }
 
@@ -134,7 +134,7 @@ impl Optimize {
 
 /// A template of ours, or else the user's own instructions. The id of a
 /// template that is neither is an error, not the default: the user would get
-/// another text than they asked for, and not know why.
+/// another text than they requested, and not know why.
 fn task(request: &OptimizeRequest, wrong: &mut Vec<Violation>) -> OptimizeTask {
     let named = non_blank(request.template.as_ref());
     if let Some(prompt) = named.and_then(built_in) {

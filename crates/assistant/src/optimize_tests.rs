@@ -189,15 +189,15 @@ async fn what_the_budget_had_cut_off_is_refused_as_the_budget_is() {
         let credits = CreditLimits { hourly, ..CreditLimits::default() };
         GroupRules { credits, ..GroupRules::default() }
     };
-    let asked = async |answer: &'static str, hourly| {
+    let requested = async |answer: &'static str, hourly| {
         let around = Surroundings::new(Script::Whole(answer)).with_rules(with(hourly));
         let outcome = Optimize::new(around.gateway()).run(caller(), request("x")).await;
         (outcome, around)
     };
 
-    let (short, around) = asked(cut, 2).await;
-    let (roomy, _) = asked(cut, 500).await;
-    let (empty, _) = asked(r#"{"choices":[{"message":{"content":" "}}]}"#, 2).await;
+    let (short, around) = requested(cut, 2).await;
+    let (roomy, _) = requested(cut, 500).await;
+    let (empty, _) = requested(r#"{"choices":[{"message":{"content":" "}}]}"#, 2).await;
 
     let Err(AssistantError::OverBudget(refusal)) = short else { panic!("{short:?}") };
     assert_eq!(
@@ -216,7 +216,7 @@ async fn what_the_budget_had_cut_off_is_refused_as_the_budget_is() {
 }
 
 #[tokio::test]
-async fn a_streamed_text_comes_in_chunks_and_tells_usage() {
+async fn a_streamed_text_comes_in_chunks_and_reports_usage() {
     let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"Better.\"}}]}\n\n";
     let around = Surroundings::new(Script::Frames(vec![Ok(pass(chunk)), Ok(Frame::Done)]));
 

@@ -9,7 +9,7 @@ use uuid::Uuid;
 pub struct GrantedPersona {
     /// Instructions for the model.
     pub system_prompt: String,
-    /// Limits that the model is told.
+    /// Limits that the model gets.
     pub guardrails: Option<String>,
     /// Form of the answers.
     pub output_format: Option<String>,
@@ -20,7 +20,7 @@ pub struct GrantedPersona {
 }
 
 impl GrantedPersona {
-    /// Returns all that the model is told, a paragraph each.
+    /// Returns all that the model gets, a paragraph each.
     pub(crate) fn instructions(&self) -> String {
         let more = [&self.guardrails, &self.output_format].into_iter().flatten();
         let all = std::iter::once(&self.system_prompt).chain(more);

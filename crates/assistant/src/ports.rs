@@ -15,7 +15,7 @@ use crate::request::chat_body::ChatBody;
 use crate::routing::target::{ReasoningEffort, Target};
 
 /// The two names that OpenAI's API has for one thing. Models of one age
-/// understand but one of them, so a caller's choice is kept.
+/// understand but one of them, so a caller's choice is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CapName {
     /// The old one, which all who are compatible understand.

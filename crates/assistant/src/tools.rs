@@ -102,7 +102,7 @@ impl RequestTools {
         checked
     }
 
-    /// Tells whether there are any; an array without any counts as none.
+    /// Reports whether there are any; an array without any counts as none.
     pub(crate) fn sent(&self) -> Tools {
         if self.count == 0 { Tools::None } else { Tools::Sent }
     }

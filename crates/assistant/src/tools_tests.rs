@@ -29,7 +29,7 @@ fn what_callers_run_themselves_is_taken() {
 }
 
 #[test]
-fn what_an_upstream_runs_is_told_by_its_type() {
+fn what_an_upstream_runs_is_reported_by_its_type() {
     let tools = r#"[{"type":"web_search"},{"type":"function"},{"type":"Function"},
         {"type":"mcp","server_url":"https://mcp.internal/","server_label":"x"}]"#;
 

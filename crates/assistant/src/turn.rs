@@ -70,8 +70,8 @@ pub(crate) struct Turn {
     rounds: u32,
     /// Usage of its earlier calls.
     pub(crate) previous_usage: Usage,
-    /// Set once the caller was told that there is an answer: from then on no
-    /// other model is asked.
+    /// Set once the caller was informed that there is an answer: from then on no
+    /// other model is called.
     committed: Arc<AtomicBool>,
 }
 
@@ -150,7 +150,7 @@ impl Turn {
         self.rounds > 0
     }
 
-    /// Returns a flag that is set once the caller was told that there is an
+    /// Returns a flag that is set once the caller was informed that there is an
     /// answer.
     pub(crate) fn committed(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.committed)
@@ -193,16 +193,16 @@ impl Turn {
         }
         self.added.messages.push(assistant_message(text, &calls));
         for (at, call) in calls.iter().enumerate() {
-            let said = if at < MAX_UPSTREAM_CALLS {
+            let message = if at < MAX_UPSTREAM_CALLS {
                 self.run_task(self.tools.task(call)).await
             } else {
                 "This was not done: too many calls at once.".to_owned()
             };
-            self.added.messages.push(tool_result(call, &said));
+            self.added.messages.push(tool_result(call, &message));
         }
     }
 
-    /// Outcome of a task, as the model is told.
+    /// Outcome of a task, as the model gets it.
     async fn run_task(&mut self, task: ServerToolTask) -> String {
         match task {
             ServerToolTask::Nonsense(why) => why.to_owned(),
@@ -225,10 +225,10 @@ impl Turn {
         let failed = || "The picture could not be looked at.".to_owned();
         let Some(sight) = &self.tools.vision else { return failed() };
         let picture = String::from_utf8_lossy(picture);
-        let asked = question;
+        let requested = question;
         let question = json!({ "type": "text", "text": question });
         let messages = format!(r#"[{{"role":"user","content":[{question},{picture}]}}]"#);
-        let text = PromptText { besides: TOKENS_PER_IMAGE, ..PromptText::from_words(&[asked]) };
+        let text = PromptText { besides: TOKENS_PER_IMAGE, ..PromptText::from_words(&[requested]) };
         let mut looking = Self {
             gateway: self.gateway.clone(),
             caller: self.caller,
@@ -294,8 +294,8 @@ impl Turn {
                 let is_last = last_target && at + 1 == keys.len();
                 let body = self.body(is_last);
                 let call = self.call(target, key.clone(), body, max_output);
-                let asked = how(Arc::clone(&gateway.upstream), call);
-                let Some(answer) = gateway.unless_stopped(asked).await else {
+                let requested = how(Arc::clone(&gateway.upstream), call);
+                let Some(answer) = gateway.unless_stopped(requested).await else {
                     metered_call.fail(Billable::Something);
                     return Err(AssistantError::Stopping);
                 };

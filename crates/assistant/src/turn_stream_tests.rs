@@ -27,15 +27,15 @@ async fn a_search_in_a_stream_leaves_no_trace_but_comments() {
         Surroundings::with_scripts(vec![Script::Frames(searches), Script::Frames(answers)])
             .with_found(Err(DOWN));
 
-    let stream = streamed(&around, searching(), &said_for_a_stream()).await;
+    let stream = streamed(&around, searching(), &stated_for_a_stream()).await;
 
     let (words, usage) = stream.split_once("data: {\"choices\":[],").unwrap_or((&stream, ""));
     assert!(!stream.contains("tool_calls") && !stream.contains("pia_web_search"), "{stream}");
     assert!(words.contains("I look. ") && words.contains("Fine."), "{stream}");
     assert!(stream.contains(r#""prompt_tokens":40,"completion_tokens":5"#), "{stream} {usage}");
     assert_eq!(stream.matches("finish_reason").count(), 1);
-    let told = around.calls()[1].2["messages"][2]["content"].to_string();
-    assert!(told.contains("The search failed"), "{told}");
+    let reported = around.calls()[1].2["messages"][2]["content"].to_string();
+    assert!(reported.contains("The search failed"), "{reported}");
     assert_eq!(around.noted().len(), 2);
 }
 
@@ -46,7 +46,7 @@ async fn the_calls_of_a_turn_read_as_one_answer() {
             r#"{{"id":"{id}","model":"{id}","choices":[{{"index":0,"delta":{{"role":"assistant","content":""}}}}]}}"#
         )))
     };
-    let says = |id: &str| {
+    let states = |id: &str| {
         Ok(pass(&format!(
             "data: {{\"id\":\"{id}\",\"model\":\"{id}\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"Fine.\"}}}}]}}\n\n"
         )))
@@ -61,7 +61,7 @@ async fn the_calls_of_a_turn_read_as_one_answer() {
     ];
     let answers = vec![
         begins("two"),
-        says("two"),
+        states("two"),
         Ok(look(r#"{"id":"two","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#)),
         Ok(Frame::Done),
     ];
@@ -69,14 +69,14 @@ async fn the_calls_of_a_turn_read_as_one_answer() {
         Surroundings::with_scripts(vec![Script::Frames(searches), Script::Frames(answers)])
             .with_found(Err(DOWN));
 
-    let stream = streamed(&around, searching(), &said_for_a_stream()).await;
+    let stream = streamed(&around, searching(), &stated_for_a_stream()).await;
 
     assert_eq!(stream.matches(r#""role":"assistant""#).count(), 1, "{stream}");
     assert!(stream.contains("Fine.") && !stream.contains("two"), "{stream}");
 }
 
 #[tokio::test]
-async fn a_role_that_was_told_with_a_call_of_ours_is_told_with_the_answer() {
+async fn a_role_that_was_reported_with_a_call_of_ours_is_reported_with_the_answer() {
     let searches = vec![
         Ok(look(
             r#"{"id":"one","choices":[{"index":0,"delta":{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"a","function":{"name":"pia_web_search","arguments":"{\"query\":\"x\"}"}}]}}]}"#,
@@ -95,7 +95,7 @@ async fn a_role_that_was_told_with_a_call_of_ours_is_told_with_the_answer() {
         Surroundings::with_scripts(vec![Script::Frames(searches), Script::Frames(answers)])
             .with_found(Err(DOWN));
 
-    let stream = streamed(&around, searching(), &said_for_a_stream()).await;
+    let stream = streamed(&around, searching(), &stated_for_a_stream()).await;
 
     assert_eq!(stream.matches(r#""role":"assistant""#).count(), 1, "{stream}");
     assert!(stream.contains("Fine.") && !stream.contains("tool_calls"), "{stream}");

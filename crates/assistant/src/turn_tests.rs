@@ -90,7 +90,7 @@ fn request_body() -> Value {
     json!({ "messages": [{ "role": "user", "content": "12345678" }] })
 }
 
-fn said_for_a_stream() -> Value {
+fn stated_for_a_stream() -> Value {
     let mut body = request_body();
     body["stream"] = json!(true);
     body["stream_options"] = json!({ "include_usage": true });
@@ -108,15 +108,15 @@ async fn a_model_that_is_down_is_answered_for_by_its_fallback() {
 
         whole(&around, with_fallback(), &request_body()).await.unwrap();
 
-        let asked: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
-        assert_eq!(asked, ["first", "second"]);
+        let requested: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
+        assert_eq!(requested, ["first", "second"]);
         let [record] = around.noted().try_into().unwrap();
         assert_eq!((record.model.as_str(), record.outcome), ("second", CallOutcome::Completed));
     }
 }
 
 #[tokio::test]
-async fn what_no_other_would_take_or_somebody_works_on_is_not_asked_again() {
+async fn what_no_other_would_take_or_somebody_works_on_is_not_requested_again() {
     for err in [refused(400), refused(404), refused(422), UpstreamError::Silent, UpstreamError::Cut]
     {
         let around = Surroundings::with_scripts(vec![Script::Fails(err), Script::Whole(ANSWER)]);
@@ -128,18 +128,18 @@ async fn what_no_other_would_take_or_somebody_works_on_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn only_a_model_that_may_fetch_is_given_addresses() {
-    let shown = |url: &str| {
+async fn only_a_model_that_may_fetch_is_granted_addresses() {
+    let presented = |url: &str| {
         let picture = json!({ "type": "image_url", "image_url": { "url": url } });
         json!({ "messages": [{ "role": "user", "content": [picture] }] })
     };
     let fetching = |id: &str| Target { addresses: Addresses::PassedOn, ..entry(id) };
     let first = Target { fallbacks: vec!["second".to_owned()], ..fetching("first") };
-    let address = shown("http://169.254.169.254/latest");
+    let address = presented("http://169.254.169.254/latest");
 
     let around = Surroundings::new(Script::Whole(ANSWER));
     let refused = whole(&around, with_fallback(), &address).await.unwrap_err();
-    whole(&around, with_fallback(), &shown("data:image/png;base64,AA")).await.unwrap();
+    whole(&around, with_fallback(), &presented("data:image/png;base64,AA")).await.unwrap();
     let fetched = Surroundings::with_scripts(vec![Script::Fails(DOWN), Script::Whole(ANSWER)]);
     let no_other = catalogue(vec![first, entry("second")]);
     let down = whole(&fetched, no_other, &address).await.unwrap_err();
@@ -159,7 +159,7 @@ fn upstream_tool(kind: &str, credits: i64) -> UpstreamTool {
     UpstreamTool { kind: kind.to_owned(), price: Micros::credits(credits) }
 }
 
-fn said_with_tools(tools: &Value) -> Value {
+fn stated_with_tools(tools: &Value) -> Value {
     let mut body = request_body();
     body["tools"] = tools.clone();
     body
@@ -175,9 +175,9 @@ async fn a_tool_of_the_upstream_is_run_only_where_it_is_priced() {
     let around = Surroundings::with_scripts(vec![Script::Fails(DOWN), Script::Whole(ANSWER)]);
 
     let unpriced = json!([{ "type": "web_search" }, { "type": "mcp" }]);
-    let refused = whole(&around, with(), &said_with_tools(&unpriced)).await.unwrap_err();
-    let down = whole(&around, with(), &said_with_tools(&tools)).await.unwrap_err();
-    whole(&around, with(), &said_with_tools(&tools)).await.unwrap();
+    let refused = whole(&around, with(), &stated_with_tools(&unpriced)).await.unwrap_err();
+    let down = whole(&around, with(), &stated_with_tools(&tools)).await.unwrap_err();
+    whole(&around, with(), &stated_with_tools(&tools)).await.unwrap();
 
     let AssistantError::Invalid(wrong) = refused else { panic!("{refused:?}") };
     let wrong: Vec<_> = wrong.iter().map(|it| (it.field.as_str(), it.code)).collect();
@@ -189,7 +189,7 @@ async fn a_tool_of_the_upstream_is_run_only_where_it_is_priced() {
 }
 
 #[tokio::test]
-async fn the_last_refusal_is_told_and_nothing_is_owed() {
+async fn the_last_refusal_is_reported_and_nothing_is_required() {
     let around = Surroundings::with_scripts(vec![Script::Fails(DOWN), Script::Fails(refused(429))]);
 
     let err = whole(&around, with_fallback(), &request_body()).await.unwrap_err();
@@ -202,7 +202,7 @@ async fn the_last_refusal_is_told_and_nothing_is_owed() {
 async fn a_stream_falls_back_before_its_first_event_and_never_after() {
     let answer = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Ok(Frame::Done)];
     let around = Surroundings::with_scripts(vec![Script::Fails(DOWN), Script::Frames(answer)]);
-    let stream = streamed(&around, with_fallback(), &said_for_a_stream()).await;
+    let stream = streamed(&around, with_fallback(), &stated_for_a_stream()).await;
     assert!(
         stream.starts_with("data: {\"choices\":[{\"delta\":{}}]}\n\n")
             && stream.contains(r#""model":"second""#)
@@ -210,7 +210,7 @@ async fn a_stream_falls_back_before_its_first_event_and_never_after() {
 
     let cut = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Err(UpstreamError::Cut)];
     let around = Surroundings::with_scripts(vec![Script::Frames(cut), Script::Whole(ANSWER)]);
-    let stream = streamed(&around, with_fallback(), &said_for_a_stream()).await;
+    let stream = streamed(&around, with_fallback(), &stated_for_a_stream()).await;
     assert!(stream.contains("Bad Gateway"), "{stream}");
     assert_eq!(around.calls().len(), 1);
 }
@@ -292,8 +292,8 @@ async fn a_picture_is_looked_at_by_a_model_that_sees() {
     whole(&around, catalogue(vec![blind, entry("eyes")]), &body).await.unwrap();
 
     let calls = around.calls();
-    let asked: Vec<_> = calls.iter().map(|it| it.0.as_str()).collect();
-    assert_eq!(asked, ["first", "eyes", "first"]);
+    let requested: Vec<_> = calls.iter().map(|it| it.0.as_str()).collect();
+    assert_eq!(requested, ["first", "eyes", "first"]);
     assert!(!calls[0].2.to_string().contains("base64"));
     let content = &calls[1].2["messages"][0]["content"];
     assert_eq!(content, &json!([{ "type": "text", "text": "what?" }, picture]));
@@ -316,8 +316,8 @@ async fn a_picture_is_looked_at_by_the_fallback_that_sees_where_the_first_is_dow
 
     whole(&around, catalogue(vec![blind, eyes, dark, entry("other")]), &body).await.unwrap();
 
-    let asked: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
-    assert_eq!(asked, ["first", "eyes", "other", "first"]);
+    let requested: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
+    assert_eq!(requested, ["first", "eyes", "other", "first"]);
     assert_eq!(around.calls()[3].2["messages"][2]["content"], "A cat.");
     let noted: Vec<_> = around.noted().iter().map(|it| it.model.clone()).collect();
     assert_eq!(noted, ["first", "other", "first"]);
@@ -338,7 +338,7 @@ async fn the_callers_own_tools_are_left_to_the_caller() {
 }
 
 #[tokio::test]
-async fn what_a_group_says_decides_who_answers() {
+async fn what_a_group_states_decides_who_answers() {
     let rules = GroupRules { models: vec!["second".to_owned()], ..GroupRules::default() };
     let around = Surroundings::with_scripts(vec![Script::Whole(ANSWER)]).with_rules(rules);
     let mut body = request_body();
@@ -350,21 +350,21 @@ async fn what_a_group_says_decides_who_answers() {
 }
 
 #[tokio::test]
-async fn an_answer_under_protection_says_so_first() {
+async fn an_answer_under_protection_states_so_first() {
     let around = Surroundings::with_scripts(vec![Script::Whole(ANSWER)]).protected();
     let answer = whole(&around, searching(), &request_body()).await.unwrap();
     assert_eq!(answer["guardrail"], json!({ "protected": true }));
 
     let frames = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Ok(Frame::Done)];
     let around = Surroundings::with_scripts(vec![Script::Frames(frames)]).protected();
-    let stream = streamed(&around, searching(), &said_for_a_stream()).await;
+    let stream = streamed(&around, searching(), &stated_for_a_stream()).await;
     assert!(stream.starts_with(
         "data: {\"guardrail\":{\"protected\":true}}\n\ndata: {\"choices\":[{\"delta\":{}}]}\n\n"
     ));
 }
 
 #[tokio::test]
-async fn a_model_that_is_full_is_answered_for_or_says_when_to_come_again() {
+async fn a_model_that_is_full_is_answered_for_or_states_when_to_come_again() {
     let full = |fallbacks: &[&str]| {
         let protection = Protection { requests_per_minute: Some(1), ..Protection::default() };
         let fallbacks = fallbacks.iter().map(|&it| it.to_owned()).collect();
@@ -375,8 +375,8 @@ async fn a_model_that_is_full_is_answered_for_or_says_when_to_come_again() {
     for _ in 0..2 {
         with_fallback.answer(caller(), Bytes::from(request_body().to_string())).await.unwrap();
     }
-    let asked: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
-    assert_eq!(asked, ["first", "second"]);
+    let requested: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
+    assert_eq!(requested, ["first", "second"]);
 
     let around = Surroundings::with_scripts([ANSWER, ANSWER].map(Script::Whole).into());
     let alone = chat(&around, full(&[]));

@@ -175,14 +175,14 @@ impl Aim {
             Limit::AtLeast(_) => limit - median,
             Limit::AtMost(_) | Limit::ACommitAndMore => median - limit,
         };
-        let said = match self.limit {
+        let message = match self.limit {
             Limit::ACommitAndMore => format!(" (at most {limit:.digits$})"),
             Limit::AtMost(_) | Limit::AtLeast(_) => String::new(),
         };
         if beyond <= 0.0 {
-            return format!("met{said}");
+            return format!("met{message}");
         }
-        format!("**missed** by {beyond:.digits$} {}{said}", self.unit)
+        format!("**missed** by {beyond:.digits$} {}{message}", self.unit)
     }
 }
 
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missed_aim_says_by_how_much() {
+    fn a_missed_aim_states_by_how_much() {
         let mut figures = Figures::default();
         for (proxy, server) in [(1.0, 1.2), (2.0, 2.4), (1.0, 2.0)] {
             figures.record(1, Metric::P50Fast, proxy);

@@ -39,7 +39,7 @@ struct Upstream {
 pub fn serve(
     listen: SocketAddr,
     upstream: SocketAddr,
-    told: impl FnOnce(SocketAddr) -> io::Result<()>,
+    reported: impl FnOnce(SocketAddr) -> io::Result<()>,
 ) -> Outcome<()> {
     let server = HttpServer::new(move || {
         let mut connector = HttpConnector::new();
@@ -52,7 +52,7 @@ pub fn serve(
         App::new().app_data(Data::new(upstream)).default_service(web::to(forward))
     });
     let server = server.workers(WORKERS).tcp_nodelay(true).bind(listen)?;
-    told(server.addrs().first().copied().unwrap_or(listen))?;
+    reported(server.addrs().first().copied().unwrap_or(listen))?;
     actix_web::rt::System::new().block_on(server.run())?;
     Ok(())
 }

@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn no_stream_takes_no_time_that_could_be_told() {
+    fn no_stream_takes_no_time_that_could_be_reported() {
         let to = answering(HELLO);
 
         assert!(microseconds_a_chunk(to, &greeting(to), 0, 100).is_err());

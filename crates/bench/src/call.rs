@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_everything_must_be_told_so() {
+    fn who_has_everything_must_be_reported() {
         let call = call(Expectation::Unchanged);
 
         assert!(call.check(&answer(304, "")).is_ok());
@@ -142,13 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_answer_is_shown_by_its_beginning() {
+    fn a_wrong_answer_is_displayed_by_its_beginning() {
         let wrong = answer(502, &"x".repeat(1000));
 
-        let said = call(Expectation::Stream(2)).check(&wrong).unwrap_err().to_string();
+        let message = call(Expectation::Stream(2)).check(&wrong).unwrap_err().to_string();
 
-        assert!(said.starts_with("a wrong answer, status 502: xxx"));
-        assert!(said.len() < 400);
+        assert!(message.starts_with("a wrong answer, status 502: xxx"));
+        assert!(message.len() < 400);
     }
 
     #[test]

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn every_connection_is_kept_busy() {
+    fn every_connection_stays_busy() {
         let throughput = run(HELLO).unwrap();
 
         assert!(throughput.answered >= 4, "{throughput:?}");

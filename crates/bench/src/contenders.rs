@@ -49,9 +49,9 @@ pub(crate) fn server_program(options: &Options) -> Outcome<PathBuf> {
     program(options.server.as_deref(), "pia-server")
 }
 
-fn program(given: Option<&Path>, name: &str) -> Outcome<PathBuf> {
+fn program(input: Option<&Path>, name: &str) -> Outcome<PathBuf> {
     let this = std::env::current_exe()?;
-    let path = given.map_or_else(|| this.with_file_name(name), Path::to_owned);
+    let path = input.map_or_else(|| this.with_file_name(name), Path::to_owned);
     // The server runs in a folder of its own.
     std::path::absolute(&path)
         .ok()
@@ -281,7 +281,7 @@ pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) process: Process,
     pub(crate) accounts: Accounts,
-    /// The folder that is its own, and what it was told.
+    /// Folder of the process, and its settings.
     pub(crate) installation: Installation,
 }
 
@@ -325,7 +325,7 @@ struct Endpoint<'a> {
 }
 
 impl Endpoint<'_> {
-    /// One that asks for nothing, as the upstream's.
+    /// One that requests nothing, as the upstream's.
     fn open(to: SocketAddr) -> Self {
         Self { to, path: OPENAI_PATH, token: None, model: None }
     }

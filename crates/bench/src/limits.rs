@@ -57,6 +57,6 @@ fn admin(program: &Path, installation: &Installation, arguments: &[&str]) -> Out
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("pia-server admin {}: {said}", arguments.join(" ")).into())
+    let message = String::from_utf8_lossy(&output.stderr);
+    Err(format!("pia-server admin {}: {message}", arguments.join(" ")).into())
 }

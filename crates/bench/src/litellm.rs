@@ -26,7 +26,7 @@ pub(crate) struct LiteLlm {
 impl LiteLlm {
     /// Starts the program with the upstream as its only model, without a
     /// database. It has one worker: one process, whose time and memory can be
-    /// told.
+    /// reported.
     pub(crate) fn start(
         program: &Path,
         listen: SocketAddr,

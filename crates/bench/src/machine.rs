@@ -17,7 +17,7 @@ pub(crate) fn describe(dir: &Path) -> Vec<(&'static str, String)> {
         ("Kernel", first_line("/proc/sys/kernel/osrelease")),
         ("Disks", disks()),
         ("Folder of the databases", file_system(dir)),
-        ("Compiler", said_by("rustc", &["--version"])),
+        ("Compiler", stated_by("rustc", &["--version"])),
         ("Build", build().to_owned()),
     ]
 }
@@ -43,8 +43,8 @@ fn memory() -> String {
 
 /// Size, whether it turns, and model of each.
 fn disks() -> String {
-    let said = said_by("lsblk", &["-dno", "NAME,SIZE,ROTA,MODEL"]);
-    let disks: Vec<String> = said
+    let message = stated_by("lsblk", &["-dno", "NAME,SIZE,ROTA,MODEL"]);
+    let disks: Vec<String> = message
         .lines()
         .filter(|line| !line.starts_with("loop") && !line.starts_with("zram"))
         .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -89,10 +89,10 @@ fn first_line(file: &str) -> String {
 }
 
 /// Returns the output of a program, if it is installed and succeeds.
-fn said_by(program: &str, arguments: &[&str]) -> String {
+fn stated_by(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
-    let said = output.ok().filter(|it| it.status.success()).map(|it| it.stdout);
-    let text = said.map(|it| String::from_utf8_lossy(&it).trim().to_owned());
+    let message = output.ok().filter(|it| it.status.success()).map(|it| it.stdout);
+    let text = message.map(|it| String::from_utf8_lossy(&it).trim().to_owned());
     text.filter(|it| !it.is_empty()).unwrap_or_else(|| "unknown".to_owned())
 }
 
@@ -114,6 +114,6 @@ mod tests {
     fn a_machine_without_a_file_is_described_all_the_same() {
         assert_eq!(value_of("/no/such/file", "x"), "unknown");
         assert_eq!(first_line("/no/such/file"), "unknown");
-        assert_eq!(said_by("/no/such/program", &[]), "unknown");
+        assert_eq!(stated_by("/no/such/program", &[]), "unknown");
     }
 }

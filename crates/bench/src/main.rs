@@ -17,8 +17,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[String]) -> Outcome<()> {
-    let asks_for_help = |it: &String| ["help", "--help", "-h"].contains(&it.as_str());
-    if arguments.iter().any(asks_for_help) {
+    let requests_help = |it: &String| ["help", "--help", "-h"].contains(&it.as_str());
+    if arguments.iter().any(requests_help) {
         return Ok(write!(std::io::stdout(), "{USAGE}")?);
     }
     match arguments {

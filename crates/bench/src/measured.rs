@@ -66,7 +66,7 @@ impl<M: Measured> Figures<M> {
         self.series.get(&(server, metric)).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The median of each, a column a server; what nobody was asked for is
+    /// The median of each, a column a server; what nobody was requested is
     /// left out.
     pub(crate) fn medians(&self, servers: &[&str]) -> Table {
         let headings = std::iter::once("Figure").chain(servers.iter().copied());

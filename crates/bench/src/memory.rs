@@ -66,14 +66,14 @@ fn open_streams(
     call: &Call,
     how_many: usize,
 ) -> Outcome<Vec<(TcpStream, Vec<u8>)>> {
-    let asked = (0..how_many).map(|_| -> Outcome<TcpStream> {
+    let requested = (0..how_many).map(|_| -> Outcome<TcpStream> {
         let mut stream = TcpStream::connect(to)?;
         stream.set_read_timeout(Some(Duration::from_mins(1)))?;
         stream.write_all(&call.request)?;
         Ok(stream)
     });
-    let asked = asked.collect::<Outcome<Vec<_>>>()?;
-    let begun = asked.into_iter().map(|mut stream| {
+    let requested = requested.collect::<Outcome<Vec<_>>>()?;
+    let begun = requested.into_iter().map(|mut stream| {
         let mut first = vec![0; 1024];
         let bytes = stream.read(&mut first)?;
         first.truncate(bytes);
@@ -110,11 +110,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_stream_is_told() {
+    fn what_is_no_stream_is_reported() {
         let to = answering(BUSY);
 
-        let said = open_streams(to, &greeting(to), 1).unwrap_err().to_string();
+        let message = open_streams(to, &greeting(to), 1).unwrap_err().to_string();
 
-        assert!(said.contains("503"), "{said}");
+        assert!(message.contains("503"), "{message}");
     }
 }

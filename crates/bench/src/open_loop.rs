@@ -30,19 +30,19 @@ impl OpenLoop<'_> {
             .map(|_| Connection::open(self.to))
             .collect::<Result<Vec<_>, _>>()?;
         let senders = connections.iter().map(Connection::sender).collect::<Result<Vec<_>, _>>()?;
-        let (tell, ended) = channel();
+        let (report, ended) = channel();
         thread::scope(|scope| {
             let pacer = Pacer::new(senders, ended);
             for (place, connection) in connections.into_iter().enumerate() {
-                let tell = tell.clone();
-                scope.spawn(move || self.receive(place, connection, &tell));
+                let report = report.clone();
+                scope.spawn(move || self.receive(place, connection, &report));
             }
             pacer.pace(&self.call.request, Duration::from_secs(1) / self.per_second, goes_on)
         })
     }
 
     /// Reads answers until the connection ends, which the pacer sees to.
-    fn receive(&self, place: usize, mut connection: Connection, tell: &Sender<Ended>) {
+    fn receive(&self, place: usize, mut connection: Connection, report: &Sender<Ended>) {
         loop {
             let answer = connection.receive();
             let at = Instant::now();
@@ -53,7 +53,7 @@ impl OpenLoop<'_> {
                 Err(err) => Err(err),
             };
             let last = outcome.is_err();
-            if tell.send((place, at, outcome)).is_err() || last {
+            if report.send((place, at, outcome)).is_err() || last {
                 return;
             }
         }

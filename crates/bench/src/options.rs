@@ -133,9 +133,9 @@ mod tests {
             (["--rounds", "many"], "many"),
             (["--users", "100001"], "--users"),
         ] {
-            let said = parse(&arguments).unwrap_err().to_string();
+            let message = parse(&arguments).unwrap_err().to_string();
 
-            assert!(said.contains(named), "{said}");
+            assert!(message.contains(named), "{message}");
         }
     }
 }

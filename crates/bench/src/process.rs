@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn resident_memory_is_told_in_megabytes() {
+    fn resident_memory_is_reported_in_megabytes() {
         let status = "Name:\tx\nVmHWM:\t  9999 kB\nVmRSS:\t   125000 kB\n";
 
         assert_eq!(memory(status, "VmRSS:"), Some(128.0));
@@ -152,16 +152,16 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ends_at_once_is_told_with_its_log() {
+    fn a_process_that_ends_at_once_is_reported_with_its_log() {
         let logs = tempfile::tempdir().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", "echo no port is free; exit 3"]);
         let mut process = Process::start("demo", &mut command, logs.path()).unwrap();
 
-        let said = process.wait_for(|| false).unwrap_err().to_string();
+        let message = process.wait_for(|| false).unwrap_err().to_string();
 
-        assert!(said.starts_with("demo ended at once"), "{said}");
-        assert!(said.ends_with("no port is free"), "{said}");
+        assert!(message.starts_with("demo ended at once"), "{message}");
+        assert!(message.ends_with("no port is free"), "{message}");
     }
 
     #[test]
@@ -169,8 +169,8 @@ mod tests {
         let logs = tempfile::tempdir().unwrap();
         let mut command = Command::new("/no/such/program");
 
-        let said = Process::start("demo", &mut command, logs.path()).err().unwrap().to_string();
+        let message = Process::start("demo", &mut command, logs.path()).err().unwrap().to_string();
 
-        assert!(said.contains("/no/such/program"), "{said}");
+        assert!(message.contains("/no/such/program"), "{message}");
     }
 }

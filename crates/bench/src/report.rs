@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::stats::{median, range};
 use crate::table::Table;
 
-/// Everything that a report tells.
+/// Everything that a report reports.
 pub(crate) struct Report<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) machine: &'a [(&'static str, String)],
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_told_beside_the_bare_proxy() {
+    fn a_server_is_reported_beside_the_bare_proxy() {
         let mut figures = Figures::default();
         for (place, p50, rate) in [(0, 0.05, 9000.0), (1, 0.1, 4000.0), (2, 0.25, 3000.0)] {
             figures.record(place, Metric::P50Fast, p50);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_tells_floors_machine_and_remarks() {
+    fn a_report_reports_floors_machine_and_remarks() {
         let text = report(&Figures::default());
 
         assert!(text.contains("A quick run"), "{text}");

@@ -50,10 +50,11 @@ pub(crate) fn sign_ins(to: SocketAddr, others: &[Call], crowd: &[Call]) -> Outco
         let askers: Vec<_> = others
             .iter()
             .map(|call| {
-                let asked = OpenLoop { to, call, per_second: PER_SECOND, connections: CONNECTIONS };
+                let requested =
+                    OpenLoop { to, call, per_second: PER_SECOND, connections: CONNECTIONS };
                 let goes_on =
                     move |after| over.load(Ordering::Relaxed) < crowd.len() || after < AT_LEAST;
-                scope.spawn(move || asked.run(goes_on))
+                scope.spawn(move || requested.run(goes_on))
             })
             .collect();
         let p99s = askers
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_is_counted_and_health_asked_meanwhile() {
+    fn a_crowd_is_counted_and_health_requested_meanwhile() {
         let came = crowd(HELLO).unwrap();
 
         assert_eq!(came.turned_away, 0);
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_told_to_come_again_is_counted_apart() {
+    fn whoever_is_reported_to_come_again_is_counted_apart() {
         assert_eq!(crowd(BUSY).unwrap().turned_away, 1);
     }
 }

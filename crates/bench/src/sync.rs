@@ -85,10 +85,10 @@ pub fn sync(options: &Options) -> Outcome<()> {
     for number in 1..=plan.rounds {
         say(&format!("round {number} of {}", plan.rounds));
         for (place, (name, contender)) in contenders.iter_mut().enumerate() {
-            let told = |err| format!("{name}: {err}");
+            let reported = |err| format!("{name}: {err}");
             Round { plan: &plan, number, place, figures: &mut figures }
                 .run(contender)
-                .map_err(told)?;
+                .map_err(reported)?;
         }
     }
     let names: Vec<_> = servers.iter().map(|(name, _)| *name).collect();

@@ -28,7 +28,7 @@ pub struct RegistrationInput {
 pub enum RegistrationResult {
     /// Account was created and can be used.
     Made,
-    /// The next step is told by email, whether or not the address is new.
+    /// The next step is reported by email, whether or not the address is new.
     Mailed,
     /// Form is invalid; lists every violation.
     Invalid(Vec<Violation>),
@@ -49,7 +49,7 @@ pub enum VerificationResult {
     Invalid,
 }
 
-/// A letter with a link that somebody asks for.
+/// A letter with a link that somebody requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestedEmail {
     /// Link that resets the password.
@@ -110,7 +110,7 @@ pub trait AccountService: Send + Sync {
         token: Secret<String>,
     ) -> Result<VerificationResult, Unavailable>;
 
-    /// Mails a link. Tells nobody, by what it answers or by how long it takes,
+    /// Mails a link. Reports nobody, by what it answers or by how long it takes,
     /// whether there is such an account.
     async fn mail(
         &self,

@@ -45,7 +45,7 @@ pub(crate) fn status(err: FirstAdminError) -> StatusCode {
 }
 
 impl From<AdminRequest> for NewAdmin {
-    /// A key that is missing is for the domain to miss, which tells all that
+    /// A key that is missing is for the domain to miss, which returns all that
     /// is wrong at once.
     fn from(AdminRequest { email, password, display_name }: AdminRequest) -> Self {
         let password = password.unwrap_or_else(empty_password);

@@ -20,7 +20,7 @@ struct FrontPage {
     frame: PageLayout,
     /// The server's name.
     name: String,
-    says: &'static str,
+    text: &'static str,
     /// Links to other pages, with their texts.
     links: Vec<(&'static str, &'static str)>,
 }
@@ -38,12 +38,12 @@ pub(crate) async fn show(
     let frame = PageRequest::from_request(&request).frame.with_base("auth/");
     let standing = console.licences.setup_state();
     let is_closed = account_pages.accounts.rules().policy == RegistrationPolicy::Closed;
-    let (name, says, links) =
-        (account_pages.name.clone(), says(&frame, &standing), links(&frame, &standing, is_closed));
-    Ok(render(StatusCode::OK, &FrontPage { frame, name, says, links }))
+    let (name, text, links) =
+        (account_pages.name.clone(), text(&frame, &standing), links(&frame, &standing, is_closed));
+    Ok(render(StatusCode::OK, &FrontPage { frame, name, text, links }))
 }
 
-fn says(frame: &PageLayout, standing: &SetupState) -> &'static str {
+fn text(frame: &PageLayout, standing: &SetupState) -> &'static str {
     let texts = &frame.texts.front;
     if *standing == SetupState::Done { texts.intro } else { texts.unlicensed }
 }

@@ -25,7 +25,7 @@ impl Refusal {
                 "The server could not store the licence or read its setup token: its log says why."
                     .to_owned()
             }
-            told => sentence(told),
+            reported => sentence(reported),
         };
         Self { status, code, message }
     }
@@ -34,14 +34,14 @@ impl Refusal {
 /// The answer to a program. What failed in the server goes to the log.
 pub(crate) fn refused(err: InstallError) -> ApiError {
     let Refusal { status, code, message } = Refusal::from_error(&err);
-    let told = ApiError::refused(status, code, message);
+    let reported = ApiError::refused(status, code, message);
     match err {
-        InstallError::Unavailable(cause) => told.because(cause),
-        _ => told,
+        InstallError::Unavailable(cause) => reported.because(cause),
+        _ => reported,
     }
 }
 
-/// An error's text as people are told it.
+/// An error's text as people read it.
 pub(crate) fn sentence(text: &impl ToString) -> String {
     let text = text.to_string();
     let mut characters = text.chars();

@@ -187,8 +187,8 @@ async fn answer_upload(
 
 /// Returns whether the body has the default media type of forms.
 pub(crate) fn is_form(request: &HttpRequest) -> bool {
-    let given = request.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
-    let essence = given.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let input = request.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+    let essence = input.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 

@@ -16,16 +16,16 @@ use crate::accounts::{
     RegistrationResult, RequestedEmail, VerificationResult,
 };
 
-/// A desk that answers as it is told.
+/// Accounts with prepared answers.
 pub(crate) struct Accounts {
     pub(crate) rules: RegistrationRules,
     pub(crate) joined: RegistrationResult,
     pub(crate) verified: VerificationResult,
-    pub(crate) asked_for: EmailRequestResult,
+    pub(crate) requested_links: EmailRequestResult,
     pub(crate) reset: PasswordResetResult,
     pub(crate) is_away: bool,
     /// Recorded calls, each with its language.
-    pub(crate) asked: Mutex<Vec<String>>,
+    pub(crate) requested: Mutex<Vec<String>>,
     pub(crate) applicants: Mutex<Vec<RegistrationInput>>,
     pub(crate) language: Mutex<Option<Language>>,
 }
@@ -36,10 +36,10 @@ impl Default for Accounts {
             rules: RegistrationRules::default(),
             joined: RegistrationResult::Made,
             verified: VerificationResult::Now,
-            asked_for: EmailRequestResult::Mailed,
+            requested_links: EmailRequestResult::Mailed,
             reset: PasswordResetResult::Done,
             is_away: false,
-            asked: Mutex::default(),
+            requested: Mutex::default(),
             applicants: Mutex::default(),
             language: Mutex::default(),
         }
@@ -48,11 +48,11 @@ impl Default for Accounts {
 
 impl Accounts {
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+        self.requested.lock().unwrap().clone()
     }
 
     fn note(&self, what: String) -> Result<(), Unavailable> {
-        self.asked.lock().unwrap().push(what);
+        self.requested.lock().unwrap().push(what);
         *self.language.lock().unwrap() = RequestContext::current().language;
         if self.is_away {
             let cause = std::io::Error::other("host db.secret.example is down");
@@ -92,7 +92,7 @@ impl AccountService for Accounts {
         email: String,
     ) -> Result<EmailRequestResult, Unavailable> {
         self.note(format!("mail {letter:?} to {email}"))?;
-        Ok(self.asked_for)
+        Ok(self.requested_links)
     }
 
     async fn reset(&self, new: NewPassword) -> Result<PasswordResetResult, Unavailable> {

@@ -34,7 +34,7 @@ pub(crate) struct Texts {
 #[derive(Clone, Copy)]
 pub(crate) struct NoticeTexts {
     pub(crate) title: &'static str,
-    pub(crate) says: &'static [&'static str],
+    pub(crate) paragraphs: &'static [&'static str],
 }
 
 pub(crate) struct RegisterTexts {
@@ -64,7 +64,7 @@ pub(crate) struct RegisterTexts {
     pub(crate) email_taken: &'static str,
 }
 
-/// A page that asks for a letter with a link.
+/// A page that requests a letter with a link.
 pub(crate) struct EmailPageTexts {
     pub(crate) title: &'static str,
     pub(crate) intro: &'static str,
@@ -127,8 +127,8 @@ pub(crate) struct ReasonTexts {
     pub(crate) provider_not_configured: &'static str,
     pub(crate) unknown_provider: &'static str,
     pub(crate) code_challenge_required: &'static str,
-    /// The app or page that began it asked for what cannot be.
-    pub(crate) badly_asked: &'static str,
+    /// The app or page that began it requested what cannot be.
+    pub(crate) badly_requested: &'static str,
     pub(crate) invalid_state: &'static str,
     pub(crate) expired: &'static str,
     pub(crate) feature_not_licensed: &'static str,
@@ -188,7 +188,7 @@ impl Texts {
         }
     }
 
-    /// A fault as people are told it. `fewest` is how many characters a
+    /// A violation as people read it. `fewest` is how many characters a
     /// password must have.
     pub(crate) fn fault(&self, violation: &Violation, fewest: usize) -> String {
         let faults = &self.faults;
@@ -231,7 +231,7 @@ impl ReasonTexts {
             "code_challenge_invalid"
             | "code_challenge_unexpected"
             | "invalid_redirect_uri"
-            | "validation_failed" => self.badly_asked,
+            | "validation_failed" => self.badly_requested,
             "invalid_state" => self.invalid_state,
             "expired" => self.expired,
             "feature_not_licensed" => self.feature_not_licensed,

@@ -17,7 +17,7 @@ pub(crate) async fn change_password() -> HttpResponse {
     HttpResponse::Found().insert_header((LOCATION, "../auth/forgot-password.html")).finish()
 }
 
-/// Tells that accounts may have passkeys. Those are added and removed in the
+/// Reports that accounts may have passkeys. Those are added and removed in the
 /// app, so that no page is named.
 ///
 /// Source: <https://w3c.github.io/webappsec-passkey-endpoints/>.

@@ -14,7 +14,7 @@ pub(crate) struct Answer {
     id: String,
     model: String,
     prompt_tokens: usize,
-    said: ResponseContent,
+    message: ResponseContent,
 }
 
 enum ResponseContent {
@@ -30,7 +30,7 @@ enum ResponseContent {
 impl Answer {
     pub(crate) fn to(request: &ChatRequest, chunks: Option<usize>) -> Self {
         let id = identity(request);
-        let said = match wanted_call(request) {
+        let message = match wanted_call(request) {
             Some((name, arguments)) => ResponseContent::Call {
                 id: format!("call_{id}"),
                 name,
@@ -39,12 +39,12 @@ impl Answer {
             None => ResponseContent::Text(pieces(&text(request), chunks)),
         };
         let model = request.model.clone().unwrap_or_else(|| "demo".to_owned());
-        Self { id, model, prompt_tokens: request.prompt_tokens(), said }
+        Self { id, model, prompt_tokens: request.prompt_tokens(), message }
     }
 
     /// The answer as one document.
     pub(crate) fn whole(&self) -> Value {
-        let (message, finish) = match &self.said {
+        let (message, finish) = match &self.message {
             ResponseContent::Text(pieces) => {
                 (json!({ "role": "assistant", "content": pieces.concat() }), "stop")
             }
@@ -66,7 +66,7 @@ impl Answer {
     /// The answer as a stream's chunks, the one with the finish reason last.
     pub(crate) fn chunks(&self) -> Vec<Value> {
         let mut chunks = vec![self.chunk(&json!({ "role": "assistant", "content": "" }), None)];
-        match &self.said {
+        match &self.message {
             ResponseContent::Text(pieces) => {
                 chunks.extend(pieces.iter().map(|it| self.chunk(&json!({ "content": it }), None)));
                 chunks.push(self.chunk(&json!({}), Some("stop")));
@@ -85,7 +85,7 @@ impl Answer {
         chunks
     }
 
-    /// The chunk that tells the usage, for after the last of the others.
+    /// The chunk that reports the usage, for after the last of the others.
     pub(crate) fn usage_chunk(&self) -> Value {
         self.document("chat.completion.chunk", &json!([]), Some(&self.usage()))
     }
@@ -108,7 +108,7 @@ impl Answer {
     }
 
     fn usage(&self) -> Value {
-        let completion = match &self.said {
+        let completion = match &self.message {
             ResponseContent::Text(pieces) => pieces.len(),
             ResponseContent::Call { arguments, .. } => 1 + arguments.split_whitespace().count(),
         };
@@ -150,8 +150,8 @@ fn shortened(text: &str) -> String {
     let marks = |line: &str| {
         line.starts_with('<') && line.ends_with('>') && !line.contains(char::is_whitespace)
     };
-    let said: Vec<&str> = text.trim().lines().filter(|it| !marks(it.trim())).collect();
-    said.join("\n").chars().take(REPEATED).collect()
+    let message: Vec<&str> = text.trim().lines().filter(|it| !marks(it.trim())).collect();
+    message.join("\n").chars().take(REPEATED).collect()
 }
 
 /// A text in one piece a word, or in exactly so many: words over again where
@@ -170,15 +170,15 @@ fn pieces(text: &str, chunks: Option<usize>) -> Vec<String> {
     again.cycle().take(chunks).collect()
 }
 
-/// The call that the last user message asks for, by "use the tool NAME".
+/// The call that the last user message requests, by "use the tool NAME".
 fn wanted_call(request: &ChatRequest) -> Option<(String, Value)> {
     if request.tool_result().is_some() {
         return None;
     }
     let text = request.last_user_message()?.text();
-    let (_, asked) = text.split_once("use the tool ")?;
-    let end = asked.find(|it: char| !(it.is_alphanumeric() || "_-".contains(it)));
-    let (name, rest) = asked.split_at(end.unwrap_or(asked.len()));
+    let (_, requested) = text.split_once("use the tool ")?;
+    let end = requested.find(|it: char| !(it.is_alphanumeric() || "_-".contains(it)));
+    let (name, rest) = requested.split_at(end.unwrap_or(requested.len()));
     let tool = request.tools().iter().find(|it| it.function.name == name)?;
     Some((name.to_owned(), arguments(&tool.function, rest.trim())))
 }
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_as_many_as_asked_for() {
+    fn pieces_are_as_many_as_requested() {
         for chunks in [1, 2, 3, 7, 100] {
             assert_eq!(pieces("one two three", Some(chunks)).len(), chunks);
         }

@@ -81,11 +81,12 @@ pub(crate) async fn unknown(http: HttpRequest) -> HttpResponse {
 
 fn script(http: &HttpRequest, request: &ChatRequest) -> Script {
     let header = http.headers().get(SCRIPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
-    let said = request.last_user_message().map(crate::request::Message::text).unwrap_or_default();
-    Script::parse(&format!("{header} {said}"))
+    let message =
+        request.last_user_message().map(crate::request::Message::text).unwrap_or_default();
+    Script::parse(&format!("{header} {message}"))
 }
 
-/// The refusal that the script asks for.
+/// The refusal that the script requests.
 fn refused(request: &ChatRequest, script: &Script) -> Option<HttpResponse> {
     let status = script.status.and_then(|it| StatusCode::from_u16(it).ok());
     match script.fault {
@@ -160,13 +161,13 @@ fn streamed(mut events: Vec<Bytes>, script: &Script, delay: Duration) -> Vec<Ste
         Some(Fault::Silent(after)) => Some((after, vec![Step::Hang])),
         Some(Fault::Error) => {
             let error = json!({ "message": "Asked to fail.", "type": "server_error" });
-            let told = event(&json!({ "error": error }));
-            Some((half, vec![Step::Send(told), Step::Send(Bytes::from_static(DONE))]))
+            let reported = event(&json!({ "error": error }));
+            Some((half, vec![Step::Send(reported), Step::Send(Bytes::from_static(DONE))]))
         }
         _ => None,
     };
-    let (kept, end) = end.unwrap_or((events.len(), Vec::new()));
-    events.truncate(kept);
+    let (stored, end) = end.unwrap_or((events.len(), Vec::new()));
+    events.truncate(stored);
     let pause = || if delay.is_zero() { Step::Flush } else { Step::Wait(delay) };
     let begun = events.into_iter().flat_map(|it| [pause(), Step::Send(it)]);
     begun.chain([Step::Flush]).chain(end).collect()

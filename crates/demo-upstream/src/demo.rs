@@ -38,23 +38,23 @@ impl Demo {
     /// Starts one as the options say.
     pub fn with(options: DemoOptions) -> io::Result<Self> {
         let journal = Journal::new();
-        let kept = journal.clone();
-        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        let stored = journal.clone();
+        let (report, reported) = std::sync::mpsc::sync_channel(1);
         let thread = thread::spawn(move || {
             System::new().block_on(async move {
-                let (server, address) = serve(options, kept, Signals::Ignored)?;
+                let (server, address) = serve(options, stored, Signals::Ignored)?;
                 // Nobody listens when the starter has given up, which then says why.
-                drop(tell.send((server.handle(), address)));
+                drop(report.send((server.handle(), address)));
                 server.await
             })
         });
-        match told.recv() {
+        match reported.recv() {
             Ok((server, address)) => Ok(Self { address, journal, server, thread: Some(thread) }),
             Err(_never_started) => Err(ended(thread)),
         }
     }
 
-    /// Runs one on this thread until the process is told to stop.
+    /// Runs one on this thread until the process is stopped.
     pub fn run(options: DemoOptions, ready: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
         System::new().block_on(async {
             let (server, address) = serve(options, Journal::new(), Signals::Heeded)?;

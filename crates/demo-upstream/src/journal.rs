@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// Headers that carry secrets, which are not kept.
+/// Headers that carry secrets, which are not stored.
 const SECRET: &[&str] = &["authorization", "proxy-authorization", "cookie", "api-key", "x-api-key"];
 
 /// Numbers of received and of open calls.
@@ -52,14 +52,14 @@ impl Journal {
     }
 
     pub(crate) fn record(&self, headers: &HeaderMap, body: &Bytes) {
-        let kept = headers
+        let stored = headers
             .iter()
             .filter(|(name, _)| !SECRET.contains(&name.as_str()))
             .map(|(name, value)| {
                 (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
             })
             .collect();
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = (kept, body.clone());
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = (stored, body.clone());
         self.seen.send_modify(|it| it.calls += 1);
     }
 

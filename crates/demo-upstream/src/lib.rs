@@ -1,6 +1,6 @@
 //! An OpenAI-compatible upstream that needs no model: for a first look, for
-//! tests and for benchmarks. Its answers follow from what it is asked, and it
-//! breaks in whichever way it is asked to.
+//! tests and for benchmarks. Its answers follow from what it is called, and it
+//! breaks in whichever way it is called to.
 
 mod answer;
 mod chat;

@@ -68,7 +68,7 @@ pub(crate) async fn complete(
     if memmem::find(&body, MAGIC).is_some() {
         return chat::complete(http, body, journal, options).await;
     }
-    if !asks_for_a_stream(&body) {
+    if !requests_a_stream(&body) {
         return HttpResponse::Ok().content_type(ContentType::json()).body(prepared.whole.clone());
     }
     let mut response = HttpResponse::Ok();
@@ -86,7 +86,7 @@ pub(crate) async fn complete(
 }
 
 /// Quotes inside a JSON string are escaped, so only the real key matches.
-fn asks_for_a_stream(body: &[u8]) -> bool {
+fn requests_a_stream(body: &[u8]) -> bool {
     [&br#""stream":true"#[..], br#""stream": true"#]
         .iter()
         .any(|it| memmem::find(body, it).is_some())
@@ -162,8 +162,8 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_told_from_text_that_speaks_of_one() {
-        assert!(asks_for_a_stream(br#"{"stream": true}"#));
-        assert!(!asks_for_a_stream(br#"{"messages":[{"content":"\"stream\":true"}]}"#));
+    fn a_stream_is_reported_from_text_that_speaks_of_one() {
+        assert!(requests_a_stream(br#"{"stream": true}"#));
+        assert!(!requests_a_stream(br#"{"messages":[{"content":"\"stream\":true"}]}"#));
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Script {
     pub(crate) retry_after: Option<u32>,
     pub(crate) delay: Option<Duration>,
     pub(crate) chunks: Option<usize>,
-    /// A stream that leaves out its usage although it was asked for.
+    /// A stream that leaves out its usage although it was requested.
     pub(crate) no_usage: bool,
     /// A stream that leaves out its `[DONE]`.
     pub(crate) no_done: bool,
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_text_asks_for_nothing() {
+    fn an_ordinary_text_requests_nothing() {
         assert_eq!(Script::parse("A demo: status=500, demo:unknown"), Script::default());
     }
 }

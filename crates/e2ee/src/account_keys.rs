@@ -49,7 +49,7 @@ impl AccountKeys {
         self.devices.iter().any(|it| it.is_active() && it.id != *id)
     }
 
-    /// Tells whether every device that was let in was let in since then.
+    /// Reports whether every device that was let in was let in since then.
     pub(crate) fn all_activated_since(&self, then: Timestamp) -> bool {
         self.devices.iter().filter_map(|it| it.activated_at).all(|it| it >= then)
     }

@@ -37,7 +37,7 @@ pub enum ApproveError {
     /// No such device is waiting.
     #[error("the person has no such device")]
     Unknown,
-    /// Device has not asked for approval.
+    /// Device has not requested approval.
     #[error("the device is not pending")]
     NotPending,
     /// The session is over, spent, or another device's.

@@ -13,7 +13,7 @@ use crate::recovery_copy::RecoveryCopy;
 pub struct Change {
     /// Devices as they are from now on; whichever was not there is new.
     pub devices: Vec<Device>,
-    /// Devices that nothing is kept of any more.
+    /// Devices that nothing is stored of any more.
     pub deleted: Vec<DeviceRow>,
     /// The copy for recovery from now on; what guarded the last one stays.
     pub recovery: Option<RecoveryCopy>,
@@ -30,9 +30,9 @@ impl Change {
     /// Returns whether nothing is changed.
     pub fn is_empty(&self) -> bool {
         let Self { devices, deleted: forgotten, recovery, proof_key, umk_version, effects } = self;
-        let kept = devices.is_empty() && forgotten.is_empty();
+        let stored = devices.is_empty() && forgotten.is_empty();
         let keys = recovery.is_none() && proof_key.is_none() && umk_version.is_none();
-        kept && keys && *effects == SideEffects::default()
+        stored && keys && *effects == SideEffects::default()
     }
 
     pub(crate) fn device(device: Device) -> Self {
@@ -73,7 +73,7 @@ where
     E: From<Unavailable> + Send,
 {
     let mut outcome = None;
-    let mut told = |held: &AccountKeys| match judge(held) {
+    let mut reported = |held: &AccountKeys| match judge(held) {
         Ok((change, done)) => {
             outcome = Some(Ok(done));
             change
@@ -83,6 +83,6 @@ where
             Change::default()
         }
     };
-    store.change(user, at, &mut told).await?;
+    store.change(user, at, &mut reported).await?;
     outcome.transpose()
 }

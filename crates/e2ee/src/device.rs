@@ -1,4 +1,4 @@
-//! A device that holds its person's key, or asks for it.
+//! A device that holds its person's key, or requests it.
 
 use pia_kernel::Timestamp;
 use ring::digest::{SHA256, digest};
@@ -18,7 +18,7 @@ pub struct DeviceId(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeviceRow(pub Uuid);
 
-/// A device as it is kept.
+/// A device as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
     /// The server's own name for it.
@@ -50,7 +50,7 @@ pub struct Device {
 /// State of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceState {
-    /// Device asks for approval, for as long as this session lasts.
+    /// Device requests approval, for as long as this session lasts.
     Pending(OnboardingSession),
     /// Device is active and has this wrapped copy of the account key.
     Active(WrappedKey),
@@ -95,7 +95,7 @@ pub struct DeviceApproval {
     pub onboarding: String,
 }
 
-/// A device that asks to be let in, as the others are told.
+/// A device that asks to be let in, as the others see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingDevice {
     /// The server's own name for it.

@@ -19,7 +19,7 @@ use crate::revocation::{self, RevokeDeviceError};
 /// Lifetime of an onboarding session; a device must register again afterwards.
 pub(crate) const ONBOARDING_TTL: Duration = Duration::from_mins(10);
 
-/// A device as the person's other devices are told of it.
+/// A device as the person's other devices are notified of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedDevice {
     /// The device.
@@ -31,7 +31,7 @@ pub struct ListedDevice {
 /// Errors that prevent a device from being returned.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// The person has no such device, or it has not what is asked for.
+    /// The person has no such device, or it has not what is requested.
     #[error("the person has no such device")]
     Unknown,
     /// The store did not answer.
@@ -73,7 +73,7 @@ impl Devices {
         decide(&*self.store, (user, at), judge).await?.ok_or(ApproveError::Gone)
     }
 
-    /// Turns a device away, whether it was let in or asks for it.
+    /// Turns a device away, whether it was let in or requests it.
     pub async fn revoke(&self, user: UserId, id: &DeviceId) -> Result<(), RevokeDeviceError> {
         let at = self.clock.now();
         let judge = |held: &_| revocation::decide(id, held, (user, at));

@@ -25,7 +25,7 @@ pub(crate) struct StoredKeys {
     pub(crate) held: AccountKeys,
     pub(crate) copy: Option<RecoveryCopy>,
     /// Actions of the audit log, and letters.
-    pub(crate) told: Vec<&'static str>,
+    pub(crate) reported: Vec<&'static str>,
 }
 
 #[derive(Debug, Default)]
@@ -132,7 +132,7 @@ impl Ada {
     }
 
     pub(crate) fn actions(&self) -> Vec<&'static str> {
-        std::mem::take(&mut self.store.0.lock().unwrap().told)
+        std::mem::take(&mut self.store.0.lock().unwrap().reported)
     }
 }
 
@@ -144,27 +144,27 @@ impl KeyStore for FakeKeys {
         _: Timestamp,
         judge: DecideChange<'_>,
     ) -> Result<bool, Unavailable> {
-        let mut kept = self.0.lock().unwrap();
-        let change = judge(&kept.held);
+        let mut stored = self.0.lock().unwrap();
+        let change = judge(&stored.held);
         for device in change.devices {
-            kept.held.devices.retain(|it| it.row != device.row);
-            kept.held.devices.push(device);
+            stored.held.devices.retain(|it| it.row != device.row);
+            stored.held.devices.push(device);
         }
-        kept.held.devices.retain(|it| !change.deleted.contains(&it.row));
+        stored.held.devices.retain(|it| !change.deleted.contains(&it.row));
         if let Some(copy) = change.recovery {
-            kept.copy = Some(copy);
-            let guard = kept.held.recovery.take();
-            kept.held.recovery = Some(guard.unwrap_or(RecoveryProofKey::Missing));
+            stored.copy = Some(copy);
+            let guard = stored.held.recovery.take();
+            stored.held.recovery = Some(guard.unwrap_or(RecoveryProofKey::Missing));
         }
         if let Some(key) = change.proof_key {
-            kept.held.recovery = Some(RecoveryProofKey::Stored(key));
+            stored.held.recovery = Some(RecoveryProofKey::Stored(key));
         }
         if let Some(version) = change.umk_version {
-            kept.held.encrypted = true;
-            kept.held.umk_version = version;
+            stored.held.encrypted = true;
+            stored.held.umk_version = version;
         }
-        kept.told.extend(change.effects.audit.iter().map(|it| it.action));
-        kept.told.extend(change.effects.mail.iter().map(|it| it.letter.name));
+        stored.reported.extend(change.effects.audit.iter().map(|it| it.action));
+        stored.reported.extend(change.effects.mail.iter().map(|it| it.letter.name));
         Ok(true)
     }
 
@@ -177,12 +177,12 @@ impl KeyStore for FakeKeys {
     }
 
     async fn state(&self, _: UserId) -> Result<KeyState, Unavailable> {
-        let kept = self.0.lock().unwrap();
+        let stored = self.0.lock().unwrap();
         Ok(KeyState {
-            encrypted: kept.held.encrypted,
-            umk_version: kept.held.umk_version,
-            recovery: kept.held.recovery.is_some(),
-            proof_key: matches!(kept.held.recovery, Some(RecoveryProofKey::Stored(_))),
+            encrypted: stored.held.encrypted,
+            umk_version: stored.held.umk_version,
+            recovery: stored.held.recovery.is_some(),
+            proof_key: matches!(stored.held.recovery, Some(RecoveryProofKey::Stored(_))),
         })
     }
 

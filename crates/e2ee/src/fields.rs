@@ -1,6 +1,6 @@
 //! Reading what clients send, with every fault noted.
 //!
-//! What is signed, authenticated or encrypted is kept as the very text that
+//! What is signed, authenticated or encrypted is stored as the very text that
 //! was sent: it is looked at and not written anew.
 
 use base64::Engine as _;
@@ -39,10 +39,10 @@ impl FieldValidator {
     pub(crate) fn line(
         &mut self,
         field: &'static str,
-        given: Option<String>,
+        input: Option<String>,
         max: usize,
     ) -> Option<String> {
-        let text = self.required(field, given)?;
+        let text = self.required(field, input)?;
         self.one_line(field, &text, max).then(|| text.trim().to_owned())
     }
 
@@ -50,19 +50,19 @@ impl FieldValidator {
     pub(crate) fn optional_line(
         &mut self,
         field: &'static str,
-        given: Option<String>,
+        input: Option<String>,
         max: usize,
     ) -> Option<String> {
-        let text = given.filter(|it| !it.trim().is_empty())?;
+        let text = input.filter(|it| !it.trim().is_empty())?;
         self.one_line(field, &text, max).then(|| text.trim().to_owned())
     }
 
     pub(crate) fn device_id(
         &mut self,
         field: &'static str,
-        given: Option<String>,
+        input: Option<String>,
     ) -> Option<DeviceId> {
-        let text = self.required(field, given)?;
+        let text = self.required(field, input)?;
         let id = DeviceId::parse(&text);
         if id.is_none() {
             let message = format!("`{field}` must be a device's id: a GUID.");
@@ -72,8 +72,8 @@ impl FieldValidator {
     }
 
     /// A text that is only compared, or looked at when all else is.
-    pub(crate) fn opaque(&mut self, field: &'static str, given: Option<String>) -> Option<String> {
-        let text = self.required(field, given)?;
+    pub(crate) fn opaque(&mut self, field: &'static str, input: Option<String>) -> Option<String> {
+        let text = self.required(field, input)?;
         if text.len() > MAX_TEXT_CHARS {
             let message = format!("`{field}` may have {MAX_TEXT_CHARS} characters.");
             self.0.push(Violation::new(field, "too_long", message));
@@ -86,10 +86,10 @@ impl FieldValidator {
     pub(crate) fn bytes(
         &mut self,
         field: &'static str,
-        given: Option<String>,
+        input: Option<String>,
         length: usize,
     ) -> Option<String> {
-        let text = self.required(field, given)?;
+        let text = self.required(field, input)?;
         if bytes(&text, length).is_none() {
             let message = format!("`{field}` must be {length} bytes in padded base64.");
             self.0.push(Violation::new(field, "invalid", message));
@@ -101,9 +101,9 @@ impl FieldValidator {
     pub(crate) fn public_key(
         &mut self,
         field: &'static str,
-        given: Option<String>,
+        input: Option<String>,
     ) -> Option<String> {
-        let text = self.bytes(field, given, PUBLIC_KEY)?;
+        let text = self.bytes(field, input, PUBLIC_KEY)?;
         let point = bytes(&text, PUBLIC_KEY).filter(|it| it.first() == Some(&UNCOMPRESSED));
         // A point beside the curve would lead whoever agrees on a key with it
         // to one that can be guessed.
@@ -121,11 +121,11 @@ impl FieldValidator {
     pub(crate) fn number(
         &mut self,
         field: &'static str,
-        given: Option<i64>,
+        input: Option<i64>,
         (least, max): (i32, i32),
         absent: Option<i32>,
     ) -> Option<i32> {
-        let Some(number) = given else {
+        let Some(number) = input else {
             if absent.is_none() {
                 self.0.push(Violation::new(field, "required", format!("`{field}` is required.")));
             }
@@ -143,10 +143,10 @@ impl FieldValidator {
     pub(crate) fn version(
         &mut self,
         field: &'static str,
-        given: Option<i64>,
+        input: Option<i64>,
         known: &[i16],
     ) -> Option<i16> {
-        let version = given.unwrap_or(1);
+        let version = input.unwrap_or(1);
         let found = known.iter().copied().find(|it| i64::from(*it) == version);
         if found.is_none() {
             let message = format!("`{field}` is {version}, which this server doesn't support.");
@@ -155,8 +155,8 @@ impl FieldValidator {
         found
     }
 
-    fn required(&mut self, field: &'static str, given: Option<String>) -> Option<String> {
-        let text = given.filter(|it| !it.trim().is_empty());
+    fn required(&mut self, field: &'static str, input: Option<String>) -> Option<String> {
+        let text = input.filter(|it| !it.trim().is_empty());
         if text.is_none() {
             self.0.push(Violation::new(field, "required", format!("`{field}` is required.")));
         }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_is_read_strictly_and_kept_as_it_is() {
+    fn base64_is_read_strictly_and_stored_as_it_is() {
         let good = STANDARD.encode([0xFF; 32]);
         assert_eq!(parse(&good), Ok(good.clone()));
 
@@ -245,13 +245,13 @@ mod tests {
     #[test]
     fn numbers_have_bounds_and_versions_are_known_or_not() {
         let number =
-            |given, absent| FieldValidator::default().number("umkVersion", given, (1, 9), absent);
+            |input, absent| FieldValidator::default().number("umkVersion", input, (1, 9), absent);
         assert_eq!((number(Some(1), None), number(Some(9), None)), (Some(1), Some(9)));
         assert_eq!((number(Some(0), None), number(Some(10), Some(1))), (None, None));
         assert_eq!((number(None, None), number(None, Some(1))), (None, Some(1)));
         assert_eq!(number(Some(i64::MAX), Some(1)), None);
 
-        let version = |given| FieldValidator::default().version("signatureVersion", given, &[1, 2]);
+        let version = |input| FieldValidator::default().version("signatureVersion", input, &[1, 2]);
         assert_eq!((version(None), version(Some(2))), (Some(1), Some(2)));
         assert_eq!((version(Some(0)), version(Some(3)), version(Some(65_537))), (None, None, None));
     }

@@ -13,8 +13,8 @@ use crate::recovery_copy::changed;
 /// Time that a client may take for all the steps of encrypting an account.
 const SETUP_GRACE_PERIOD: Duration = Duration::from_mins(10);
 
-/// A key that is derived from a person's key, and tells nothing of it. It is
-/// never told again.
+/// A key that is derived from a person's key, and reports nothing of it. It is
+/// never reported again.
 #[derive(Debug, Clone)]
 pub struct ProofKey(Secret<String>);
 
@@ -96,7 +96,9 @@ impl ProofKey {
         match &held.recovery {
             None => Err(PutProofKeyError::NotSetUp),
             _ if !held.any_active() => Err(PutProofKeyError::NoActiveDevice),
-            Some(RecoveryProofKey::Stored(kept)) if kept.ct_eq(self) => Ok((Change::default(), ())),
+            Some(RecoveryProofKey::Stored(stored)) if stored.ct_eq(self) => {
+                Ok((Change::default(), ()))
+            }
             Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Lost) => {
                 Err(PutProofKeyError::Conflict)
             }
@@ -111,7 +113,7 @@ impl ProofKey {
     }
 }
 
-/// Tells whether a caller may put the first proof key: the owner, or who has
+/// Reports whether a caller may put the first proof key: the owner, or who has
 /// just encrypted the account and sets its recovery up.
 fn may_be_first(held: &AccountKeys, owner: Reauthentication, now: Timestamp) -> bool {
     match owner {

@@ -7,7 +7,7 @@ use crate::change::Change;
 use crate::fields::{FieldValidator, SALT, WRAPPED};
 use crate::violation::Violation;
 
-/// Range of Argon2's memory that a device can be asked for: up to 4 GiB.
+/// Range of Argon2's memory that a device can be requested: up to 4 GiB.
 const MEMORY_KIB: (i32, i32) = (8, 4_194_304);
 const TIME: (i32, i32) = (1, 1_000);
 const PARALLELISM: (i32, i32) = (1, 255);
@@ -96,7 +96,7 @@ impl RecoveryForm {
 
 impl RecoveryCopy {
     /// Keeps it in the place of the one before. A copy of the next key than is
-    /// in use tells that the person's devices have changed to that, which their
+    /// in use reports that the person's devices have changed to that, which their
     /// owner alone can say.
     pub(crate) fn decide(
         &self,

@@ -124,8 +124,8 @@ impl Registration {
         }
         let mut device = known.map_or_else(|| self.new_device(at), |it| self.update_device(it, at));
         device.state = DeviceState::Pending(session.clone());
-        let asked = known.is_some_and(|it| !it.is_revoked() && self.has_keys_of(it));
-        let effects = if asked {
+        let requested = known.is_some_and(|it| !it.is_revoked() && self.has_keys_of(it));
+        let effects = if requested {
             SideEffects::default()
         } else {
             registration_effects((user, at), &device, held)

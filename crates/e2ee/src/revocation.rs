@@ -23,7 +23,7 @@ pub enum RevokeDeviceError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Turns a device away, whether it had the person's key or asked for it. The
+/// Turns a device away, whether it had the person's key or requested it. The
 /// last one may go too: the account stays encrypted, and only the recovery
 /// code lets a device in again.
 pub(crate) fn decide(
@@ -42,7 +42,7 @@ pub(crate) fn decide(
     Ok((change.with(effects), ()))
 }
 
-/// Devices revoked the longest ago, where more are kept than the limit.
+/// Devices revoked the longest ago, where more are stored than the limit.
 fn surplus_revoked(held: &AccountKeys) -> Vec<DeviceRow> {
     let mut revoked: Vec<_> = held.devices.iter().filter(|it| it.is_revoked()).collect();
     revoked.sort_by_key(|it| it.revoked_at);

@@ -20,7 +20,7 @@ use serde::Serialize;
 const CHUNK_BYTES: usize = 32 * 1024;
 
 /// Answers this. It is written to its end before anything is sent, so that a
-/// failure is told by its status, and the length by its header.
+/// failure is reported by its status, and the length by its header.
 pub(crate) fn json_in_chunks(
     response: &mut HttpResponseBuilder,
     answer: &impl Serialize,
@@ -110,15 +110,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_sent_is_what_was_to_be_said() {
-        let said: Vec<_> = (0..20_000).collect();
+    async fn what_is_sent_is_what_was_to_be_stated() {
+        let message: Vec<_> = (0..20_000).collect();
 
-        let answer = json_in_chunks(&mut HttpResponse::Ok(), &said);
+        let answer = json_in_chunks(&mut HttpResponse::Ok(), &message);
 
         assert_eq!(answer.headers().get("content-type").unwrap(), "application/json");
         let length = answer.body().size();
         let body = to_bytes(answer.into_body()).await.unwrap();
         assert_eq!(length, BodySize::Sized(body.len() as u64));
-        assert_eq!(body, serde_json::to_vec(&said).unwrap());
+        assert_eq!(body, serde_json::to_vec(&message).unwrap());
     }
 }

@@ -75,7 +75,7 @@ pub(crate) async fn icon(
         .body(icon))
 }
 
-/// Part of a package that a request asks for.
+/// Part of a package that a request requests.
 enum RequestedRange {
     All,
     /// Offsets of the first and the last byte.

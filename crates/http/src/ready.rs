@@ -23,7 +23,7 @@ pub struct Ready {
     pub database: bool,
     /// True if the database schema is the one that this binary expects.
     pub migrations: bool,
-    /// The licence: `valid`, `expired`, `refused` or `missing`. Told, but no
+    /// The licence: `valid`, `expired`, `refused` or `missing`. Reported, but no
     /// reason to be unready: a server is set up while it has none.
     pub licence: &'static str,
 }

@@ -29,7 +29,7 @@ pub struct SyncApi {
     pub pushing: PushService,
     /// Giving devices what changed.
     pub pulling: PullService,
-    /// Looking at what is kept, and taking it away.
+    /// Looking at what is stored, and taking it away.
     pub support: Support,
     /// True if a device that is up to date receives a response that says only
     /// that.

@@ -47,8 +47,8 @@ impl SchemaMismatches<'_> {
     fn check_value(&mut self, schema: &Value, example: &Value, at: &str) {
         let schema = self.resolved(schema);
         if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
-            let told = choices.iter().find(|it| it["type"] != "null").unwrap();
-            return self.check_value(told, example, at);
+            let reported = choices.iter().find(|it| it["type"] != "null").unwrap();
+            return self.check_value(reported, example, at);
         }
         if !fits(&schema, example) {
             self.found.push(format!("{at}: {example} is no {}", schema["type"]));
@@ -130,7 +130,7 @@ fn fits(schema: &Value, example: &Value) -> bool {
 }
 
 #[test]
-fn the_snapshot_is_what_the_route_table_says() {
+fn the_snapshot_is_what_the_route_table_states() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
     let snapshot: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
 
@@ -149,7 +149,7 @@ fn no_schema_that_is_referred_to_is_missing() {
 }
 
 #[test]
-fn the_description_says_what_the_gates_do() {
+fn the_description_states_what_the_gates_do() {
     let document = document();
 
     let chat = &document["paths"]["/api/ai/chat"]["post"];
@@ -169,15 +169,15 @@ fn what_a_get_is_sent_in_its_query_is_described() {
     let document = document();
     let described = |path: &str| {
         let parameters = document["paths"][path]["get"]["parameters"].as_array().unwrap().clone();
-        let told = |it: &Value| {
+        let reported = |it: &Value| {
             assert_eq!((&it["in"], &it["schema"]["type"]), (&"query".into(), &"string".into()));
             assert!(it["description"].is_string(), "{it}");
             let mark = if it["required"] == true { "!" } else { "" };
             format!("{}{mark}", it["name"].as_str().unwrap())
         };
-        let mut told: Vec<_> = parameters.iter().map(told).collect();
-        told.sort();
-        told
+        let mut reported: Vec<_> = parameters.iter().map(reported).collect();
+        reported.sort();
+        reported
     };
 
     let login = ["code_challenge", "code_challenge_method", "provider!", "redirect_uri", "state"];
@@ -216,18 +216,18 @@ fn every_operation_has_a_name_of_its_own_and_a_tag_that_is_described() {
 }
 
 #[test]
-fn every_operation_tells_what_any_call_can_be_refused_with() {
+fn every_operation_reports_what_any_call_can_be_refused_with() {
     let document = document();
 
     each_operation(&document, |name, operation| {
         let body: &[_] = if operation["requestBody"].is_null() { &[] } else { &["408", "413"] };
         for status in ["405", "500", "503"].iter().chain(body) {
-            let told = &operation["responses"][status];
-            let told = told["$ref"]
+            let reported = &operation["responses"][status];
+            let reported = reported["$ref"]
                 .as_str()
-                .map_or(told, |it| document.pointer(it.trim_start_matches('#')).unwrap());
-            assert!(told["description"].is_string(), "{name} {status}");
-            let schema = &told["content"]["application/json"]["schema"]["$ref"];
+                .map_or(reported, |it| document.pointer(it.trim_start_matches('#')).unwrap());
+            assert!(reported["description"].is_string(), "{name} {status}");
+            let schema = &reported["content"]["application/json"]["schema"]["$ref"];
             let error = if name.contains("/v1/") && !name.contains("/api/v1/") {
                 "#/components/schemas/OpenAiError"
             } else {
@@ -248,7 +248,7 @@ const FREE: [&str; 5] = [
 ];
 
 #[test]
-fn what_a_body_must_have_is_told() {
+fn what_a_body_must_have_is_reported() {
     let document = document();
     let misfits = SchemaMismatches { document: &document, found: Vec::new() };
     let mut free = Vec::new();
@@ -272,15 +272,16 @@ fn what_a_body_must_have_is_told() {
 }
 
 #[test]
-fn an_object_tells_its_keys_or_that_it_may_have_any() {
+fn an_object_reports_its_keys_or_that_it_may_have_any() {
     let document = document();
 
     for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
         for (key, field) in schema["properties"].as_object().into_iter().flatten() {
             let kinds = field["type"].as_array().cloned().unwrap_or_default();
             let object = field["type"] == "object" || kinds.iter().any(|it| it == "object");
-            let told = field["properties"].is_object() || !field["additionalProperties"].is_null();
-            assert!(!object || told, "{name}.{key}");
+            let reported =
+                field["properties"].is_object() || !field["additionalProperties"].is_null();
+            assert!(!object || reported, "{name}.{key}");
         }
     }
 }
@@ -343,35 +344,35 @@ const OPENAI_MODEL_ROUTES: [&str; 6] = [
 ];
 
 #[test]
-fn who_asks_a_model_may_say_so_in_headers_and_nobody_else() {
+fn who_calls_a_model_may_say_so_in_headers_and_nobody_else() {
     let document = document();
     let by_header = |operation: &Value| {
-        let told = operation["parameters"].as_array().into_iter().flatten();
-        told.filter(|it| it["in"] == "header").count()
+        let reported = operation["parameters"].as_array().into_iter().flatten();
+        reported.filter(|it| it["in"] == "header").count()
     };
 
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         let headers: usize = methods.as_object().unwrap().values().map(by_header).sum();
         if headers > 0 {
-            told.push((path.as_str(), headers));
+            reported.push((path.as_str(), headers));
         }
     }
 
-    told.sort_unstable();
+    reported.sort_unstable();
     let mut asking = [&MODEL_ROUTES[..], &OPENAI_MODEL_ROUTES].concat();
     asking.sort_unstable();
-    assert_eq!(told, asking.into_iter().map(|it| (it, 4)).collect::<Vec<_>>());
+    assert_eq!(reported, asking.into_iter().map(|it| (it, 4)).collect::<Vec<_>>());
 }
 
 #[test]
-fn a_budget_that_is_used_up_is_told_in_one_of_three_shapes() {
+fn a_budget_that_is_used_up_is_reported_in_one_of_three_shapes() {
     let document = document();
     let components = &document["components"];
     let shapes = &components["schemas"]["CreditRefusal"];
     let by_period = shapes["discriminator"]["mapping"].as_object().unwrap();
 
-    let mut shown = Vec::new();
+    let mut presented = Vec::new();
     for path in MODEL_ROUTES {
         let refusal = &document["paths"][path]["post"]["responses"]["429"];
         assert!(refusal["headers"]["Retry-After"].is_object(), "{path}");
@@ -379,24 +380,24 @@ fn a_budget_that_is_used_up_is_told_in_one_of_three_shapes() {
         assert_eq!(body["schema"]["anyOf"][1]["$ref"], "#/components/schemas/CreditRefusal");
         for example in body["examples"].as_object().unwrap().values() {
             let example = example["$ref"].as_str().unwrap().trim_start_matches('#');
-            let told = &document.pointer(example).unwrap()["value"];
-            let Some(period) = told["period"].as_str() else {
-                assert_eq!(told["error"], "rate_limited", "{path}");
+            let reported = &document.pointer(example).unwrap()["value"];
+            let Some(period) = reported["period"].as_str() else {
+                assert_eq!(reported["error"], "rate_limited", "{path}");
                 continue;
             };
             let shape = by_period[period].as_str().unwrap();
             let mut misfits = SchemaMismatches { document: &document, found: Vec::new() };
-            misfits.check_value(&serde_json::json!({ "$ref": shape }), told, period);
+            misfits.check_value(&serde_json::json!({ "$ref": shape }), reported, period);
             assert_eq!(misfits.found, [""; 0]);
-            shown.push(shape.to_owned());
+            presented.push(shape.to_owned());
         }
     }
 
-    shown.sort_unstable();
-    shown.dedup();
+    presented.sort_unstable();
+    presented.dedup();
     let mut all: Vec<_> = shapes["oneOf"].as_array().unwrap().iter().collect();
     all.sort_unstable_by_key(|it| it["$ref"].as_str());
-    assert_eq!(shown, all.iter().map(|it| it["$ref"].as_str().unwrap()).collect::<Vec<_>>());
+    assert_eq!(presented, all.iter().map(|it| it["$ref"].as_str().unwrap()).collect::<Vec<_>>());
     for (period, shape) in by_period {
         let schema = document.pointer(shape.as_str().unwrap().trim_start_matches('#')).unwrap();
         let periods = schema["properties"]["period"]["enum"].as_array().unwrap();
@@ -405,7 +406,7 @@ fn a_budget_that_is_used_up_is_told_in_one_of_three_shapes() {
 }
 
 #[test]
-fn all_that_a_chat_is_asked_with_is_described() {
+fn all_that_a_chat_is_called_with_is_described() {
     let document = document();
 
     let described = document["components"]["schemas"]["ChatRequest"]["properties"].clone();

@@ -46,7 +46,7 @@ pub struct ApiKeyOptions {
 pub struct CreatedApiKey {
     /// Entry of the key in its owner's list from now on.
     pub entry: ApiKeyEntry,
-    /// The key. It is shown this once: only its hash is kept.
+    /// The key. It is shown this once: only its hash is stored.
     pub key: Secret<String>,
 }
 
@@ -93,7 +93,7 @@ pub struct ApiKeys {
 }
 
 impl ApiKeys {
-    /// API keys in the given store; `caller_cache` is told of those that end.
+    /// API keys in the given store; `caller_cache` is notified of those that end.
     pub fn new(
         store: Arc<dyn ApiKeyStore>,
         proofs: FactorProofs,
@@ -137,7 +137,7 @@ impl ApiKeys {
         let effects = created(by.user, entry, verified);
         match self.store.add(new, MAX_API_KEYS, verified, effects).await? {
             StoreAppPassword::Stale => Err(ProofError::Wrong),
-            kept => Ok(kept),
+            stored => Ok(stored),
         }
     }
 
@@ -161,7 +161,7 @@ impl ApiKeys {
 }
 
 impl ApiKeyOptions {
-    /// The key as its owner is told of it; or all that it cannot be.
+    /// The key as its owner is notified of it; or all that it cannot be.
     fn entry(self, now: Timestamp) -> Result<ApiKeyEntry, Vec<Violation>> {
         let weekly_credits = self.weekly_credits.unwrap_or_default();
         let mut faults = Vec::new();
@@ -196,9 +196,9 @@ impl ApiKeyOptions {
     }
 }
 
-fn read_name(given: Option<&str>) -> Result<String, Violation> {
+fn read_name(input: Option<&str>) -> Result<String, Violation> {
     let fault = |code, message: &str| Err(Violation::new("name", code, message));
-    let name = given.map(str::trim).unwrap_or_default();
+    let name = input.map(str::trim).unwrap_or_default();
     if name.is_empty() {
         return fault("required", "A name is required, so that you can recognise the script.");
     }
@@ -211,9 +211,9 @@ fn read_name(given: Option<&str>) -> Result<String, Violation> {
     Ok(name.to_owned())
 }
 
-fn read_scopes(given: Option<Vec<String>>) -> Result<Vec<KeyScope>, Violation> {
-    let Some(given) = given else { return Ok(vec![KeyScope::Ai]) };
-    let known: Option<Vec<KeyScope>> = given.iter().map(|it| KeyScope::from_name(it)).collect();
+fn read_scopes(input: Option<Vec<String>>) -> Result<Vec<KeyScope>, Violation> {
+    let Some(input) = input else { return Ok(vec![KeyScope::Ai]) };
+    let known: Option<Vec<KeyScope>> = input.iter().map(|it| KeyScope::from_name(it)).collect();
     match known {
         Some(named) if !named.is_empty() => {
             Ok(KeyScope::ALL.into_iter().filter(|it| named.contains(it)).collect())

@@ -29,7 +29,7 @@ const MAX_NAME_CHARS: usize = 64;
 pub struct CreatedAppPassword {
     /// Entry of the app password in its owner's list from now on.
     pub entry: AppPasswordEntry,
-    /// The password. It is shown this once: only its hash is kept.
+    /// The password. It is shown this once: only its hash is stored.
     pub password: Secret<String>,
 }
 
@@ -76,7 +76,7 @@ pub struct AppPasswords {
 }
 
 impl AppPasswords {
-    /// App passwords in the given store; `caller_cache` is told of sessions that
+    /// App passwords in the given store; `caller_cache` is notified of sessions that
     /// end.
     pub fn new(
         store: Arc<dyn AppPasswordStore>,
@@ -132,7 +132,7 @@ impl AppPasswords {
         let effects = added(by.user, at, &entry.name, verified);
         match self.store.add(new, MAX_APP_PASSWORDS, verified, effects).await? {
             StoreAppPassword::Stale => Err(ProofError::Wrong),
-            kept => Ok(kept),
+            stored => Ok(stored),
         }
     }
 
@@ -154,9 +154,9 @@ impl AppPasswords {
     }
 }
 
-fn read_name(given: Option<&str>) -> Result<String, Violation> {
+fn read_name(input: Option<&str>) -> Result<String, Violation> {
     let fault = |code, message: &str| Err(Violation::new("name", code, message));
-    let name = given.map(str::trim).unwrap_or_default();
+    let name = input.map(str::trim).unwrap_or_default();
     if name.is_empty() {
         return fault("required", "A name is required, so that you can recognise the app.");
     }

@@ -28,7 +28,7 @@ pub(crate) use post::{Post, session_ref, verification};
 
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
 
-/// Everything that is kept of one user.
+/// Everything that is stored of one user.
 #[derive(Default)]
 pub(crate) struct Factors {
     pub(crate) state: Mutex<State>,
@@ -50,7 +50,7 @@ pub(crate) struct State {
     /// Time at which the session that asks began.
     pub(crate) began_at: Option<Timestamp>,
     /// The session that the last change let go on.
-    pub(crate) kept: Option<SessionId>,
+    pub(crate) stored: Option<SessionId>,
     /// Sealed secrets that were replaced, each with its replacement.
     pub(crate) resealed: Vec<(Vec<u8>, Vec<u8>)>,
     /// True if sealed secrets are under the key before.
@@ -128,15 +128,15 @@ impl Factors {
     fn accounts(self: &Arc<Self>) -> Arc<dyn AccountStore> {
         let mut accounts = MockAccountStore::new();
         let found = Arc::new(Mutex::new(UserId::generate()));
-        let asked = Arc::clone(&found);
+        let requested = Arc::clone(&found);
         accounts.expect_find().returning(move |user| {
-            *asked.lock().unwrap() = user;
+            *requested.lock().unwrap() = user;
             Ok(Some(account(user)))
         });
-        let kept = Arc::clone(self);
+        let stored = Arc::clone(self);
         accounts.expect_by_email().returning(move |_| {
             let account = account(*found.lock().unwrap());
-            let without = kept.state.lock().unwrap().without_password;
+            let without = stored.state.lock().unwrap().without_password;
             let password_hash = (!without).then(|| Secret::new("kept".to_owned()));
             Ok(Some(Credentials { account, password_hash }))
         });
@@ -165,7 +165,7 @@ impl State {
     }
 
     fn changed(&mut self, change: FactorChange) {
-        self.kept = Some(change.session);
+        self.stored = Some(change.session);
         self.write(change.effects);
     }
 

@@ -28,7 +28,7 @@ const MAX_PASSKEYS: usize = 20;
 const NEW: Duration = Duration::from_mins(10);
 const MAX_NAME_CHARS: usize = 64;
 
-/// Reasons why nobody is asked for a new passkey.
+/// Reasons why nobody is requested a new passkey.
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyOptionsError {
     /// The address of the server allows no passkeys.
@@ -151,7 +151,7 @@ pub struct Passkeys {
 }
 
 impl Passkeys {
-    /// Passkeys in the given stores; `caller_cache` is told of sessions that end.
+    /// Passkeys in the given stores; `caller_cache` is notified of sessions that end.
     pub fn new(ports: PasskeyPorts, proofs: FactorProofs, caller_cache: CallerCache) -> Self {
         Self { ports, proofs, caller_cache }
     }
@@ -172,12 +172,12 @@ impl Passkeys {
         }
         let existing = existing.into_iter().map(|it| it.credential).collect();
         let begun = ceremony.begin_registration(&account, existing)?;
-        let (asked, challenge) = start_ceremony(begun, self.proofs.clock.now())?;
+        let (requested, challenge) = start_ceremony(begun, self.proofs.clock.now())?;
         match proof {
             Some(proof) => self.open_for(&account, proof, challenge).await?,
             None => self.open_in(session_ref, &account, challenge).await?,
         }
-        Ok(asked)
+        Ok(requested)
     }
 
     /// Adds the passkey that an authenticator has made.

@@ -96,7 +96,7 @@ pub enum RevokeError {
     /// The user has no such session, or has it no longer.
     #[error("the user has no such session")]
     Unknown,
-    /// The session that asked for it is over itself.
+    /// The session that requested it is over itself.
     #[error("the session that asked is over")]
     Gone,
     /// The store did not answer.
@@ -116,7 +116,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Sessions over the given store; `caller_cache` is told of those that end.
+    /// Sessions over the given store; `caller_cache` is notified of those that end.
     pub fn new(
         store: Arc<dyn SessionStore>,
         caller_cache: CallerCache,
@@ -244,14 +244,14 @@ impl Sessions {
         device: SignInDevice,
     ) -> Result<SessionTokens, RefreshError> {
         let device = device.tidy();
-        for shown in self.keys.hashes_of(token) {
-            let presented = self.presented(&shown, device.clone()).await?;
+        for hashes in self.keys.hashes_of(token) {
+            let presented = self.presented(&hashes, device.clone()).await?;
             match self.store.rotate(presented, reuse_detected).await? {
                 Rotation::Rotated { user, session } => {
-                    return Ok(self.grant(user, session, shown.successor)?);
+                    return Ok(self.grant(user, session, hashes.successor)?);
                 }
                 Rotation::Reused => {
-                    // Whose session it was is not told; this happens seldom
+                    // Whose session it was is not reported; this happens seldom
                     // enough to look at everyone anew.
                     self.caller_cache.forget_everyone();
                     return Err(RefreshError::Reused);
@@ -265,8 +265,8 @@ impl Sessions {
     /// Signs a device out. A token that is no longer good ends nothing, and
     /// that is no error: the device is signed out either way.
     pub async fn end(&self, token: &Secret<String>) -> Result<(), Unavailable> {
-        for shown in self.keys.hashes_of(token) {
-            let ended = self.store.end(shown.hash, self.clock.now(), ended).await?;
+        for hashes in self.keys.hashes_of(token) {
+            let ended = self.store.end(hashes.hash, self.clock.now(), ended).await?;
             if let Some((user, session)) = ended {
                 self.caller_cache.forget(SessionRef { user, session });
                 break;
@@ -281,8 +281,8 @@ impl Sessions {
         &self,
         token: &Secret<String>,
     ) -> Result<Option<SessionId>, Unavailable> {
-        for shown in self.keys.hashes_of(token) {
-            if let Some(session) = self.store.session_of(shown.hash).await? {
+        for hashes in self.keys.hashes_of(token) {
+            if let Some(session) = self.store.session_of(hashes.hash).await? {
                 return Ok(Some(session));
             }
         }
@@ -327,18 +327,18 @@ impl Sessions {
 
     async fn presented(
         &self,
-        shown: &PresentedRefreshToken,
+        hashes: &PresentedRefreshToken,
         device: SignInDevice,
     ) -> Result<PresentedToken, Unavailable> {
         let settings = *self.settings.get();
         // A token that lost its answer just when the keys were changed has a
         // successor under the key before, and is not to be taken for stolen.
-        let successor = match shown.successor_hash_before {
+        let successor = match hashes.successor_hash_before {
             Some(before) if self.store.session_of(before).await?.is_some() => before,
-            _ => shown.successor_hash,
+            _ => hashes.successor_hash,
         };
         Ok(PresentedToken {
-            hash: shown.hash,
+            hash: hashes.hash,
             successor,
             at: self.clock.now(),
             grace: settings.grace,

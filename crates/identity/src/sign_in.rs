@@ -26,7 +26,7 @@ use crate::ports::{
 };
 use crate::sessions::{SessionTokens, Sessions, StartError};
 use crate::sign_in::device::SignInDevice;
-use crate::sign_in::history::KEPT;
+use crate::sign_in::history::STORED;
 
 /// Kind of program that signs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,7 +131,7 @@ pub(crate) struct ProvedPassword {
 
 impl SignIn {
     /// Sign-in that begins its sessions with `sessions`, after one of
-    /// `challenges` where the account asks for it.
+    /// `challenges` where the account requests it.
     pub fn new(
         ports: SignInPorts,
         sessions: Sessions,
@@ -173,7 +173,7 @@ impl SignIn {
             return Err(SignInError::WrongCredentials);
         }
         let device = device.clone().tidy();
-        let (from, since) = (device.network(), self.clock.now() - KEPT);
+        let (from, since) = (device.network(), self.clock.now() - STORED);
         let found = self.ports.accounts.candidate(email, from, since).await?;
         let user = found.as_ref().map(|it| it.credentials.account.user);
         let known = from.filter(|_| found.as_ref().is_some_and(|it| it.was_there_before));
@@ -191,7 +191,7 @@ impl SignIn {
         proved
     }
 
-    /// Goes on with a sign-in that asked for a second factor.
+    /// Goes on with a sign-in that requested a second factor.
     pub async fn with_factor(
         &self,
         challenge: &Secret<String>,
@@ -261,7 +261,7 @@ impl SignIn {
         program: Program,
     ) -> Result<ProvedPassword, SignInError> {
         let has_factor = found.as_ref().is_some_and(|it| it.has_factor);
-        let (account, kept) = match found.map(|it| it.credentials) {
+        let (account, stored) = match found.map(|it| it.credentials) {
             Some(Credentials { account, password_hash }) => (Some(account), password_hash),
             None => (None, None),
         };
@@ -270,13 +270,13 @@ impl SignIn {
         if let (Some(_), Some(account)) = (app_password, &account) {
             return Ok(ProvedPassword { account: account.clone(), has_factor, app_password });
         }
-        let verdict = self.ports.hasher.verify(password.clone(), kept.clone()).await?;
-        match (verdict, account, kept) {
+        let verdict = self.ports.hasher.verify(password.clone(), stored.clone()).await?;
+        match (verdict, account, stored) {
             (Verdict::Right, Some(account), Some(_)) => {
                 Ok(ProvedPassword { account, has_factor, app_password: None })
             }
-            (Verdict::RightButOutdated, Some(account), Some(kept)) => {
-                self.rehash(&account, password, &kept).await;
+            (Verdict::RightButOutdated, Some(account), Some(stored)) => {
+                self.rehash(&account, password, &stored).await;
                 Ok(ProvedPassword { account, has_factor, app_password: None })
             }
             _ => Err(SignInError::WrongCredentials),

@@ -26,9 +26,9 @@ const MAX_NAME_CHARS: usize = 200;
 pub(crate) fn name(
     field: &'static str,
     what: &str,
-    given: Option<&str>,
+    input: Option<&str>,
 ) -> Result<Option<String>, Violation> {
-    let Some(name) = given.map(str::trim).filter(|it| !it.is_empty()) else { return Ok(None) };
+    let Some(name) = input.map(str::trim).filter(|it| !it.is_empty()) else { return Ok(None) };
     if utf16_len(name) > MAX_NAME_CHARS {
         let message = format!("{what} may have {MAX_NAME_CHARS} characters.");
         return Err(Violation::new(field, "too_long", message));
@@ -44,8 +44,8 @@ pub(crate) fn name(
 mod tests {
     use super::*;
 
-    fn parse(given: &str) -> Result<Option<String>, &'static str> {
-        name("displayName", "The name", Some(given)).map_err(|fault| fault.code)
+    fn parse(input: &str) -> Result<Option<String>, &'static str> {
+        name("displayName", "The name", Some(input)).map_err(|fault| fault.code)
     }
 
     #[test]

@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn members_that_are_null_are_left_out_wherever_they_stand() {
-        for (given, left) in [
+        for (input, left) in [
             (r#"{"a":null,"b":1}"#, r#"{"b":1}"#),
             (r#"{"a":1, "b": null}"#, r#"{"a":1}"#),
             (r#"{"a":1,"b":null,"c":null,"d":2}"#, r#"{"a":1,"d":2}"#),
@@ -135,7 +135,7 @@ mod tests {
             (r#"{ "a" : null }"#, "{ }"),
             (r#"{"x":{"a":null},"b":[{"c":null}]}"#, r#"{"x":{},"b":[{}]}"#),
         ] {
-            assert_eq!(left_out(given), left, "{given}");
+            assert_eq!(left_out(input), left, "{input}");
         }
     }
 

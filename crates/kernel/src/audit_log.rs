@@ -1,4 +1,4 @@
-//! Reading what the audit log tells.
+//! Reading what the audit log reports.
 
 use std::net::IpAddr;
 

@@ -9,13 +9,13 @@ use crate::{Cursor, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 /// Sections of every export, and the data that is left out of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inventory {
-    /// The kinds of data, in the order in which they are told: `loginHistory`.
+    /// The kinds of data, in the order of the export: `loginHistory`.
     pub sections: Vec<&'static str>,
     /// Data that is stored and not exported.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Something that is kept and not shown.
+/// Something that is stored and not shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// Name of the data: `accounts.passwordHash`.
@@ -100,8 +100,8 @@ pub struct UnverifiedAccounts {
 pub trait Eraser: Send + Sync {
     /// Forgets a person and all that is theirs, atomically.
     ///
-    /// However many administrators leave at once, one stays. Of what is told
-    /// to the audit log, neither this nor what was told before says any more
+    /// However many administrators leave at once, one stays. Of what is reported
+    /// to the audit log, neither this nor what was reported before says any more
     /// who they were. What is only counted stays, as nobody's.
     async fn erase(&self, departure: AccountErasure) -> Result<ErasureOutcome, Unavailable>;
 

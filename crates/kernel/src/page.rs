@@ -1,4 +1,4 @@
-//! Long lists, told in parts: newest first, each part behind the last.
+//! Long lists, reported in parts: newest first, each part behind the last.
 
 use uuid::Uuid;
 
@@ -48,7 +48,7 @@ impl PageRequest {
         Self { limit: self.limit.saturating_add(1), ..self }
     }
 
-    /// The part that these entries are, having been asked for with
+    /// The part that these entries are, having been requested with
     /// [`and_one_more`](Self::and_one_more).
     pub fn part_of<T>(self, mut items: Vec<T>, place: impl Fn(&T) -> Cursor) -> Page<T> {
         let more = items.len() > usize::from(self.limit);
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_tells_the_next_only_if_there_is_one() {
+    fn a_part_reports_the_next_only_if_there_is_one() {
         let page = PageRequest { after: None, limit: 2 };
         let place = |micros| Cursor { at: Timestamp::from_micros(micros), id: Uuid::nil() };
 

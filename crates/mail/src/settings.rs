@@ -18,7 +18,7 @@ pub struct MailSettings {
     pub port: u16,
     /// Encryption of the connection.
     pub security: Security,
-    /// Name and password, if the relay asks for them.
+    /// Name and password, if the relay requests them.
     pub credentials: Option<(String, Secret<String>)>,
     /// From whom mail is.
     pub from: SenderAddress,
@@ -33,7 +33,7 @@ pub struct MailSettings {
 /// Encryption of the connection. None of them falls back to plaintext.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Security {
-    /// TLS once the relay was asked for it; a relay that cannot gets no mail.
+    /// TLS once the relay was requested it; a relay that cannot gets no mail.
     StartTls,
     /// TLS from the beginning.
     Tls,
@@ -108,7 +108,7 @@ impl FromStr for SenderAddress {
     type Err = InvalidAddress;
 
     fn from_str(text: &str) -> Result<Self, InvalidAddress> {
-        address(text).map(Self).map_err(|_says_no_more| InvalidAddress)
+        address(text).map(Self).map_err(|_states_no_more| InvalidAddress)
     }
 }
 

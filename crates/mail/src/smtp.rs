@@ -22,7 +22,7 @@ use outcome::{Failure, Step};
 ///
 /// Connections are kept from one mail to the next until there is nothing more
 /// to send. They are our own and not those of lettre's pool, which takes back a
-/// connection that was dropped in mid-dialogue, and tells a relay that does not
+/// connection that was dropped in mid-dialogue, and reports a relay that does not
 /// let us in by the same error as one that does not want a mail.
 #[derive(Debug)]
 pub struct SmtpRelay {

@@ -69,8 +69,8 @@ impl EmailRenderer for EmailTemplates {
         let html = HtmlBody { language: language.tag(), wording, facts, sender }.render();
         Ok(EmailContent {
             subject: wording.subject.to_owned(),
-            text: text.map_err(|_says_no_more| RenderError::Template)?,
-            html: html.map_err(|_says_no_more| RenderError::Template)?,
+            text: text.map_err(|_states_no_more| RenderError::Template)?,
+            html: html.map_err(|_states_no_more| RenderError::Template)?,
         })
     }
 }

@@ -49,7 +49,7 @@ pub struct OutgoingEmail {
 }
 
 impl OutgoingEmail {
-    /// For how many hours what it asks for can be done.
+    /// For how many hours what it requests can be done.
     pub fn hours(&self) -> Option<u32> {
         self.fields.get("hours").and_then(|it| it.parse().ok())
     }

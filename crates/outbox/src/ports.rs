@@ -104,6 +104,6 @@ pub trait Relay: Send + Sync {
     /// Hands one mail over. Ends within a bounded time.
     async fn send(&self, mail: &RenderedMail) -> RelayOutcome;
 
-    /// Told when there is nothing to send for now.
+    /// Reported when there is nothing to send for now.
     async fn rest(&self);
 }

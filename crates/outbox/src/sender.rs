@@ -37,7 +37,7 @@ pub enum Delivery {
     /// Email is retried later.
     Postponed,
     /// Email is abandoned.
-    GivenUp,
+    Abandoned,
     /// Relay is unreachable; this email and all others are retried later.
     RelayAway,
 }
@@ -156,13 +156,13 @@ impl OutboxSender {
 
     async fn give_up(&self, claim: ClaimToken, why: &str) -> Result<Delivery, Unavailable> {
         self.ports.outbox.give_up(claim, self.clock.now(), why).await?;
-        self.tally.given_up();
+        self.tally.abandoned();
         tracing::error!(
             mail.id = %claim.mail,
             mail.tries = claim.tries,
             reason = why,
             "email delivery abandoned"
         );
-        Ok(Delivery::GivenUp)
+        Ok(Delivery::Abandoned)
     }
 }

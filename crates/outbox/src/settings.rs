@@ -18,7 +18,7 @@ pub struct OutboxSenderSettings {
     pub max_retry_delay: Duration,
     /// For how long a mail is tried at all.
     pub patience: Duration,
-    /// For how long it is kept why a mail was given up.
+    /// For how long it is stored why a mail was given up.
     pub keep_failed: Duration,
 }
 

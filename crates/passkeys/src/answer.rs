@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 /// The one kind of credential that there is.
 const KIND: &str = "public-key";
 
-/// Reads an answer; what is wrong with it is told by its place in the request.
+/// Reads an answer; what is wrong with it is reported by its place in the request.
 pub(crate) fn parse_response<T: DeserializeOwned>(answer: &str) -> Result<T, CeremonyError> {
     let mut json = serde_json::Deserializer::from_str(answer);
     serde_path_to_error::deserialize(&mut json).map_err(|err| {
@@ -37,8 +37,8 @@ pub(crate) fn check(kind: &str, client_data: &[u8]) -> Result<(), CeremonyError>
     }
     let place =
         || CeremonyError::Malformed { field: "credential.response.clientDataJSON".to_owned() };
-    let said: ClientData = serde_json::from_slice(client_data).map_err(|_bytes| place())?;
-    if said.cross_origin == Some(true) || said.top_origin.is_some() {
+    let message: ClientData = serde_json::from_slice(client_data).map_err(|_bytes| place())?;
+    if message.cross_origin == Some(true) || message.top_origin.is_some() {
         return Err(CeremonyError::Refused("it was given on a page of another origin".to_owned()));
     }
     Ok(())

@@ -32,7 +32,7 @@ impl WebauthnCeremony {
         let RelyingParty { id, origin } = RelyingParty::at(public_url)?;
         let builder = WebauthnBuilder::new(&id, &origin);
         let built = builder.and_then(|it| it.rp_name(name).timeout(TIMEOUT).build());
-        built.map(Self).map_err(|_says_no_more| PasskeysUnavailable::Unknown)
+        built.map(Self).map_err(|_states_no_more| PasskeysUnavailable::Unknown)
     }
 }
 
@@ -43,8 +43,8 @@ impl PasskeyCeremony for WebauthnCeremony {
         existing: Vec<Vec<u8>>,
     ) -> Result<Ceremony, Unavailable> {
         let (name, user) = (&account.email, account.user.0);
-        let shown = account.display_name.as_ref().unwrap_or(name);
-        let begun = self.0.start_passkey_registration(user, name, shown, Some(existing));
+        let presented = account.display_name.as_ref().unwrap_or(name);
+        let begun = self.0.start_passkey_registration(user, name, presented, Some(existing));
         let (challenge, state) = begun.map_err(unavailable)?;
         let mut options = serde_json::to_value(challenge.public_key).map_err(unavailable)?;
         // webauthn-rs discourages what signing in without a name needs.
@@ -69,9 +69,9 @@ impl PasskeyCeremony for WebauthnCeremony {
         if !(1..=MAX_CREDENTIAL_BYTES).contains(&credential.cred_id.len()) {
             return Err(CeremonyError::Refused("the passkey's id is too long".to_owned()));
         }
-        // Who made the authenticator was not asked, and is not kept.
+        // Who made the authenticator was not asked, and is not stored.
         credential.attestation = ParsedAttestation::default();
-        // The counter is kept by the store, which alone compares it: with
+        // The counter is stored by the store, which alone compares it: with
         // zero here, webauthn-rs finds none that went back.
         let counter = std::mem::take(&mut credential.counter);
         let id = credential.cred_id.clone();
@@ -113,8 +113,8 @@ fn serialize_state(state: &impl Serialize) -> Result<Secret<String>, Unavailable
     serde_json::to_string(state).map(Secret::new).map_err(unavailable)
 }
 
-fn restored<T: DeserializeOwned>(kept: &str) -> Result<T, CeremonyError> {
-    serde_json::from_str(kept).map_err(unreadable)
+fn restored<T: DeserializeOwned>(stored: &str) -> Result<T, CeremonyError> {
+    serde_json::from_str(stored).map_err(unreadable)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "an argument of `map_err`")]

@@ -27,7 +27,7 @@ pub(crate) struct RelyingParty {
 impl RelyingParty {
     /// The server that is known under this address, whose path does not count.
     pub(crate) fn at(public_url: &str) -> Result<Self, PasskeysUnavailable> {
-        let url = Url::parse(public_url).map_err(|_says_no_more| PasskeysUnavailable::Unknown)?;
+        let url = Url::parse(public_url).map_err(|_states_no_more| PasskeysUnavailable::Unknown)?;
         if url.host_str().is_none_or(str::is_empty) {
             return Err(PasskeysUnavailable::Unknown);
         }
@@ -40,7 +40,7 @@ impl RelyingParty {
             _ => return Err(PasskeysUnavailable::Unknown),
         }
         let origin = Url::parse(&url.origin().ascii_serialization());
-        let origin = origin.map_err(|_says_no_more| PasskeysUnavailable::Unknown)?;
+        let origin = origin.map_err(|_states_no_more| PasskeysUnavailable::Unknown)?;
         Ok(Self { id, origin })
     }
 }

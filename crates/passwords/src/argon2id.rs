@@ -11,7 +11,7 @@ use pia_kernel::{Secret, Unavailable};
 use crate::cost::HashCost;
 use crate::memory::HashMemory;
 
-/// The length of what is kept: 256 bits.
+/// The length of what is stored: 256 bits.
 const TAG_LENGTH: usize = 32;
 
 /// Hashes a password to the PHC string that is stored.
@@ -34,24 +34,24 @@ pub(crate) fn hash(
     Ok(Secret::new(made.to_string()))
 }
 
-/// Compares a password with what was kept of one; with nothing kept, a hash
+/// Compares a password with what was stored of one; with nothing stored, a hash
 /// of today's cost is made all the same.
 ///
-/// What was kept at another cost takes that other time, right or wrong, until
+/// What was stored at another cost takes that other time, right or wrong, until
 /// its owner signs in and it is made anew.
 pub(crate) fn verify(
     password: &str,
-    kept: Option<&str>,
+    stored: Option<&str>,
     cost: HashCost,
     memory: &mut HashMemory,
 ) -> Result<Verdict, Unavailable> {
     let today = HashVariant::of_today(cost)?;
-    let Some(kept) = kept else {
+    let Some(stored) = stored else {
         let salt = Salt::new(&[0; Salt::RECOMMENDED_LENGTH]).map_err(failed)?;
         std::hint::black_box(today.tag(password, &salt, memory)?);
         return Ok(Verdict::Wrong);
     };
-    let StoredHash { way, salt, tag } = StoredHash::parse(kept)?;
+    let StoredHash { way, salt, tag } = StoredHash::parse(stored)?;
     // `Output` compares in constant time.
     let right = way.tag(password, &salt, memory)? == tag;
     let up_to_date = way == today && salt.len() >= Salt::RECOMMENDED_LENGTH;
@@ -110,9 +110,9 @@ impl StoredHash {
         // Before it had versions, the algorithm was what is now called 0x10.
         let version = parsed.version.map_or(Ok(Version::V0x10), Version::try_from);
         let version = version.map_err(unreadable)?;
-        let told = Params::try_from(&parsed).map_err(unreadable)?;
-        // Our own bounds: what is kept must not make the server take all memory.
-        let params = HashCost::new(told.m_cost(), told.t_cost(), told.p_cost())
+        let reported = Params::try_from(&parsed).map_err(unreadable)?;
+        // Our own bounds: what is stored must not make the server take all memory.
+        let params = HashCost::new(reported.m_cost(), reported.t_cost(), reported.p_cost())
             .map_err(unreadable)?
             .params(tag.len())
             .map_err(unreadable)?;
@@ -142,50 +142,50 @@ mod tests {
         hash(PASSWORD, cheap(), &mut HashMemory::default()).unwrap()
     }
 
-    fn verdict(password: &str, kept: &str) -> Verdict {
-        verify(password, Some(kept), cheap(), &mut HashMemory::default()).unwrap()
+    fn verdict(password: &str, stored: &str) -> Verdict {
+        verify(password, Some(stored), cheap(), &mut HashMemory::default()).unwrap()
     }
 
     #[test]
-    fn a_hash_says_how_it_was_made() {
-        let kept = stored_hash();
+    fn a_hash_states_how_it_was_made() {
+        let stored = stored_hash();
 
-        assert!(kept.expose().starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{}", kept.expose());
+        assert!(stored.expose().starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{}", stored.expose());
     }
 
     #[test]
-    fn the_same_password_is_kept_differently_each_time() {
+    fn the_same_password_is_stored_differently_each_time() {
         assert_ne!(stored_hash().expose(), stored_hash().expose());
     }
 
     #[test]
     fn only_the_very_same_password_is_right() {
-        let kept = stored_hash();
+        let stored = stored_hash();
 
-        assert_eq!(verdict(PASSWORD, kept.expose()), Verdict::Right);
+        assert_eq!(verdict(PASSWORD, stored.expose()), Verdict::Right);
         for other in ["", "Correct horse battery staple", "correct horse battery staple "] {
-            assert_eq!(verdict(other, kept.expose()), Verdict::Wrong, "{other:?}");
+            assert_eq!(verdict(other, stored.expose()), Verdict::Wrong, "{other:?}");
         }
     }
 
     #[test]
     fn a_tag_of_the_reference_implementation_is_understood() {
         // From the test vectors of the reference implementation in C.
-        let kept = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ\
+        let stored = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ\
                     $nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
 
-        assert_eq!(verdict("password", kept), Verdict::RightButOutdated);
-        assert_eq!(verdict("Password", kept), Verdict::Wrong);
+        assert_eq!(verdict("password", stored), Verdict::RightButOutdated);
+        assert_eq!(verdict("Password", stored), Verdict::Wrong);
     }
 
     #[test]
-    fn what_was_kept_at_another_cost_is_right_but_outdated() {
+    fn what_was_stored_at_another_cost_is_right_but_outdated() {
         let others = [HashCost::new(128, 1, 1), HashCost::new(64, 2, 1), HashCost::new(64, 1, 2)];
         for other in others {
-            let kept = hash(PASSWORD, other.unwrap(), &mut HashMemory::default()).unwrap();
+            let stored = hash(PASSWORD, other.unwrap(), &mut HashMemory::default()).unwrap();
 
-            assert_eq!(verdict(PASSWORD, kept.expose()), Verdict::RightButOutdated, "{other:?}");
-            assert_eq!(verdict("wrong", kept.expose()), Verdict::Wrong, "{other:?}");
+            assert_eq!(verdict(PASSWORD, stored.expose()), Verdict::RightButOutdated, "{other:?}");
+            assert_eq!(verdict("wrong", stored.expose()), Verdict::Wrong, "{other:?}");
         }
     }
 
@@ -201,22 +201,22 @@ mod tests {
 
     #[test]
     fn an_unknown_address_costs_as_many_hashes_as_a_known_one() {
-        let kept = stored_hash();
-        for (password, kept) in [
-            (PASSWORD, Some(kept.expose().as_str())),
-            ("wrong", Some(kept.expose().as_str())),
+        let stored = stored_hash();
+        for (password, stored) in [
+            (PASSWORD, Some(stored.expose().as_str())),
+            ("wrong", Some(stored.expose().as_str())),
             (PASSWORD, None),
         ] {
             let mut memory = HashMemory::default();
 
-            verify(password, kept, cheap(), &mut memory).unwrap();
+            verify(password, stored, cheap(), &mut memory).unwrap();
 
-            assert_eq!(memory.hashes, 1, "{password} {kept:?}");
+            assert_eq!(memory.hashes, 1, "{password} {stored:?}");
         }
     }
 
     #[test]
-    fn nothing_is_right_where_nothing_was_kept() {
+    fn nothing_is_right_where_nothing_was_stored() {
         let verdict = verify("", None, cheap(), &mut HashMemory::default());
 
         assert_eq!(verdict.unwrap(), Verdict::Wrong);
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_an_outage_and_no_wrong_password() {
-        for kept in [
+        for stored in [
             "",
             "plain text",
             "$2b$12$abcdefghijklmnopqrstuv",
@@ -234,9 +234,9 @@ mod tests {
             "$argon2id$v=19$m=4294967295,t=1,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
             "$argon2id$v=19$m=64,t=4294967295,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
         ] {
-            let outcome = verify(PASSWORD, Some(kept), cheap(), &mut HashMemory::default());
+            let outcome = verify(PASSWORD, Some(stored), cheap(), &mut HashMemory::default());
 
-            assert!(outcome.is_err(), "{kept}");
+            assert!(outcome.is_err(), "{stored}");
         }
     }
 }

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cost_out_of_bounds_is_told_by_what_is_wrong_with_it() {
+    fn a_cost_out_of_bounds_is_reported_by_what_is_wrong_with_it() {
         assert_eq!(HashCost::new(7, 1, 1), Err(HashCostError::Memory));
         assert_eq!(HashCost::new(31, 1, 4), Err(HashCostError::Memory));
         assert_eq!(HashCost::new(u32::MAX, 1, 1), Err(HashCostError::Memory));

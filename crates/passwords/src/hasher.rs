@@ -48,12 +48,12 @@ impl PasswordHasher for Argon2Hasher {
     async fn verify(
         &self,
         password: Secret<String>,
-        kept: Option<Secret<String>>,
+        stored: Option<Secret<String>>,
     ) -> Result<Verdict, Unavailable> {
         let cost = *self.cost.get();
         let verify = move |memory: &mut _| {
-            let kept = kept.as_ref().map(|it| it.expose().as_str());
-            argon2id::verify(password.expose(), kept, cost, memory)
+            let stored = stored.as_ref().map(|it| it.expose().as_str());
+            argon2id::verify(password.expose(), stored, cost, memory)
         };
         self.pool.run(verify).await?
     }
@@ -76,11 +76,11 @@ mod tests {
     async fn a_password_is_right_until_the_cost_changes_and_then_outdated() {
         let cost = LiveSetting::new(HashCost::new(64, 1, 1).unwrap());
         let hasher = hasher(&cost);
-        let kept = hasher.hash(secret("a fine password")).await.unwrap();
+        let stored = hasher.hash(secret("a fine password")).await.unwrap();
 
-        let before = hasher.verify(secret("a fine password"), Some(kept.clone())).await.unwrap();
+        let before = hasher.verify(secret("a fine password"), Some(stored.clone())).await.unwrap();
         cost.set(HashCost::new(128, 1, 1).unwrap());
-        let after = hasher.verify(secret("a fine password"), Some(kept)).await.unwrap();
+        let after = hasher.verify(secret("a fine password"), Some(stored)).await.unwrap();
 
         assert_eq!((before, after), (Verdict::Right, Verdict::RightButOutdated));
     }
@@ -88,9 +88,9 @@ mod tests {
     #[tokio::test]
     async fn a_wrong_password_and_no_password_are_both_wrong() {
         let hasher = hasher(&LiveSetting::new(HashCost::new(64, 1, 1).unwrap()));
-        let kept = hasher.hash(secret("a fine password")).await.unwrap();
+        let stored = hasher.hash(secret("a fine password")).await.unwrap();
 
-        let wrong = hasher.verify(secret("another password"), Some(kept)).await.unwrap();
+        let wrong = hasher.verify(secret("another password"), Some(stored)).await.unwrap();
         let unknown = hasher.verify(secret("another password"), None).await.unwrap();
 
         assert_eq!((wrong, unknown), (Verdict::Wrong, Verdict::Wrong));

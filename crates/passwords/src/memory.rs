@@ -8,7 +8,7 @@ use pia_kernel::Unavailable;
 /// hash's need is never touched, so it costs addresses and no memory.
 const MAPPED_BLOCKS: usize = 33 * 1024;
 
-/// Memory of a hashing thread, kept while more hashes wait: fresh pages would cost a tenth of the
+/// Memory of a hashing thread, stored while more hashes wait: fresh pages would cost a tenth of the
 /// time.
 #[derive(Default)]
 pub(crate) struct HashMemory {
@@ -32,8 +32,9 @@ impl HashMemory {
                 .map_err(|err| Unavailable::new("memory for hashing", err))?;
             self.blocks.resize(count, Block::default());
         }
-        let kept = self.blocks.len();
-        let short = || Unavailable::new("memory for hashing", format!("{kept} of {count} blocks"));
+        let stored = self.blocks.len();
+        let short =
+            || Unavailable::new("memory for hashing", format!("{stored} of {count} blocks"));
         self.blocks.get_mut(..count).ok_or_else(short)
     }
 

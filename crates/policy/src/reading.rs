@@ -30,7 +30,7 @@ impl LicenceReading {
 
 impl Licence {
     /// Parses a licence that was signed with the other half of `key`;
-    /// [`LicenceReading`] tells more.
+    /// [`LicenceReading`] reports more.
     pub fn parse(text: impl AsRef<[u8]>, key: &VerifyingKey) -> Result<Self, LicenceError> {
         LicenceReading::open(text, key).map(|it| it.licence)
     }

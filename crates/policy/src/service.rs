@@ -46,9 +46,9 @@ pub trait LicenceService: Send + Sync {
 
     /// Takes a licence from whoever knows the setup token.
     ///
-    /// It is kept so that it outlives the process, is in force before this
+    /// It is stored so that it outlives the process, is in force before this
     /// returns, and ends the token. A licence that is not accepted changes
-    /// nothing, and neither does one that cannot be kept. The token is compared
+    /// nothing, and neither does one that cannot be stored. The token is compared
     /// in constant time, before anything is said of the licence.
     async fn install(&self, token: &Secret<String>, text: &[u8]) -> Result<Licence, InstallError>;
 }

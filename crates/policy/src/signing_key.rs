@@ -137,8 +137,8 @@ mod tests {
     fn a_key_does_not_show_itself() {
         let key = SigningKey::generate().unwrap();
 
-        let shown = format!("{key:?}");
+        let presented = format!("{key:?}");
 
-        assert_eq!(shown, format!("SigningKey(of {})", key.verifying_key().id()));
+        assert_eq!(presented, format!("SigningKey(of {})", key.verifying_key().id()));
     }
 }

@@ -158,11 +158,11 @@ mod tests {
     }
 
     #[test]
-    fn a_build_has_the_key_it_is_given() {
-        let given = decode_base64(OURS).ok_or("");
+    fn a_build_has_the_key_it_is_granted() {
+        let input = decode_base64(OURS).ok_or("");
 
-        assert_eq!(choose_key(None, Some(OURS)), given);
-        assert_eq!(choose_key(Some("1"), Some(OURS)), given);
+        assert_eq!(choose_key(None, Some(OURS)), input);
+        assert_eq!(choose_key(Some("1"), Some(OURS)), input);
     }
 
     #[test]

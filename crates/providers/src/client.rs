@@ -113,7 +113,7 @@ impl Client {
             || CsrfToken::new(state),
             || Nonce::new(nonce),
         );
-        // That one is asked for already.
+        // That one is requested already.
         let scopes = settings.scopes.iter().filter(|it| *it != "openid");
         let scopes = scopes.cloned().map(Scope::new);
         let challenge = PkceCodeChallenge::from_code_verifier_sha256(&verifier);

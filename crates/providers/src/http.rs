@@ -1,4 +1,4 @@
-//! The one way out to providers: bounded, over TLS, and to where it was told.
+//! The one way out to providers: bounded, over TLS, and to configured hosts.
 
 use std::pin::Pin;
 use std::time::Duration;

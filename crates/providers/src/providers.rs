@@ -106,8 +106,8 @@ impl IdentityProviders for OpenIdProviders {
         peer.expect_from(code.issuer.as_deref())?;
         let tokens = peer.client.redeem(&peer.http, &code.code, &code.verifier).await?;
         let claims = self.claims(&peer, &tokens, &code).await?;
-        let told = user_info::fetch_user_info(&peer.http, &peer.known, &tokens, &claims).await;
-        Ok(peer.provider_claims(&claims, told))
+        let reported = user_info::fetch_user_info(&peer.http, &peer.known, &tokens, &claims).await;
+        Ok(peer.provider_claims(&claims, reported))
     }
 }
 
@@ -130,16 +130,16 @@ impl ConfiguredProvider {
         Err(ProviderError::BadToken)
     }
 
-    fn provider_claims(&self, claims: &Claims, told: UserInfo) -> ProviderClaims {
+    fn provider_claims(&self, claims: &Claims, reported: UserInfo) -> ProviderClaims {
         ProviderClaims {
             identity: ProviderIdentity {
                 issuer: claims.issuer().to_string(),
                 subject: claims.subject().to_string(),
             },
-            email: told.email,
-            email_verified: told.email_verified,
+            email: reported.email,
+            email_verified: reported.email_verified,
             trusts_email: self.settings.trusts_email,
-            name: told.name,
+            name: reported.name,
         }
     }
 }

@@ -28,7 +28,7 @@ pub struct ProviderSettings {
     pub authority: String,
     /// Issuers accepted in its tokens.
     pub issuer: IssuerRule,
-    /// The one tenant whose people it is asked for, in lower case; any that it
+    /// The one tenant whose people it is requested, in lower case; any that it
     /// has where none is said.
     pub tenant: Option<String>,
     /// Set when email addresses are accepted that the provider does not report

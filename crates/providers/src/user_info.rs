@@ -53,17 +53,17 @@ pub(crate) async fn fetch_user_info(
 
 /// Parses userinfo; none if it is about another subject.
 fn parse_user_info(body: &[u8], subject: &str) -> Option<UserInfo> {
-    let told: UserInfoResponse = serde_json::from_slice(body).ok()?;
-    if told.sub != subject {
+    let reported: UserInfoResponse = serde_json::from_slice(body).ok()?;
+    if reported.sub != subject {
         return None;
     }
     // Some write it as a text.
-    let email_verified = match told.email_verified {
+    let email_verified = match reported.email_verified {
         Some(Value::Bool(it)) => Some(it),
         Some(Value::String(it)) => Some(it == "true"),
         _ => None,
     };
-    Some(UserInfo { email: told.email, email_verified, name: told.name })
+    Some(UserInfo { email: reported.email, email_verified, name: reported.name })
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_of_somebody_else_is_not_heard() {
+    fn what_is_reported_of_somebody_else_is_not_heard() {
         let body = br#"{"sub":"eve","email":"eve@example.org","email_verified":true}"#;
 
         assert!(parse_user_info(body, "ada").is_none());

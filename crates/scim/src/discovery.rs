@@ -1,4 +1,4 @@
-//! What the server supports: `/ServiceProviderConfig`, `/ResourceTypes` and
+//! Discovery of what is supported: `/ServiceProviderConfig`, `/ResourceTypes` and
 //! `/Schemas` (RFC 7643, 5 to 7).
 
 use actix_web::HttpResponse;

@@ -29,7 +29,7 @@ pub enum KeyGuard {
     /// Stored data is sealed under the previous key, and new data under this one.
     Succeeded,
     /// Stored data is sealed under a lost key and cannot be read, as the operator confirmed.
-    GivenUp,
+    Abandoned,
 }
 
 impl KeyGuard {
@@ -46,7 +46,7 @@ impl KeyGuard {
         };
         let outcome = match accept_new {
             _ if keys.previous_id().as_ref() == Some(&other) => Self::Succeeded,
-            AcceptNew::Yes => Self::GivenUp,
+            AcceptNew::Yes => Self::Abandoned,
             AcceptNew::No => return Err(MasterKeyError::Other(other)),
         };
         // Another instance may have been faster; then it is the same as known.
@@ -81,10 +81,10 @@ mod tests {
     #[async_trait]
     impl KeyRegister for Register {
         async fn install(&self, ours: &KeyId) -> Result<InstalledKey, Unavailable> {
-            let mut kept = self.0.lock().unwrap();
-            let kept = kept.get_or_insert_with(|| ours.as_str().to_owned()).clone();
-            let kept = KeyId::from_stored(kept);
-            Ok(if kept == *ours { InstalledKey::Ours } else { InstalledKey::Other(kept) })
+            let mut stored = self.0.lock().unwrap();
+            let stored = stored.get_or_insert_with(|| ours.as_str().to_owned()).clone();
+            let stored = KeyId::from_stored(stored);
+            Ok(if stored == *ours { InstalledKey::Ours } else { InstalledKey::Other(stored) })
         }
 
         async fn replace(&self, _: &KeyId, ours: &KeyId) -> Result<bool, Unavailable> {
@@ -134,13 +134,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn old_data_is_given_up_only_where_that_is_meant() {
+    async fn old_data_is_abandoned_only_where_that_is_meant() {
         let register = Register(Mutex::default());
         check(&register, keys(1, None)).await.unwrap();
 
-        let given_up = KeyGuard::check(&keys(2, None), AcceptNew::Yes, &register).await.unwrap();
+        let abandoned = KeyGuard::check(&keys(2, None), AcceptNew::Yes, &register).await.unwrap();
 
-        assert_eq!(given_up, KeyGuard::GivenUp);
+        assert_eq!(abandoned, KeyGuard::Abandoned);
         assert_eq!(check(&register, keys(2, None)).await.unwrap(), KeyGuard::Known);
     }
 }

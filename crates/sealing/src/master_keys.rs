@@ -46,7 +46,7 @@ impl KeyId {
         Self::digits(tag.as_ref().iter().take(KEY_ID_LEN))
     }
 
-    /// A name as it was kept.
+    /// A name as it was stored.
     pub fn from_stored(text: String) -> Self {
         Self(text)
     }
@@ -55,7 +55,7 @@ impl KeyId {
         Self::digits(bytes.iter())
     }
 
-    /// The name as bytes; nothing if it was kept as something else than a name.
+    /// The name as bytes; nothing if it was stored as something else than a name.
     pub(crate) fn bytes(&self) -> Option<[u8; KEY_ID_LEN]> {
         let digits: Vec<u8> =
             self.0.chars().map_while(|it| it.to_digit(16)?.try_into().ok()).collect();

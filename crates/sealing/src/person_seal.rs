@@ -18,7 +18,7 @@ const DIGEST_INFO: &[u8] = b"pia-person-digest-v1";
 const DIGEST_LEN: usize = 16;
 
 /// Seals and opens what belongs to one person, without asking for their salt
-/// again. Not to be kept: who deletes the salt means it.
+/// again. Not to be stored: who deletes the salt means it.
 pub struct PersonSeal {
     person: UserId,
     current: Keyed,

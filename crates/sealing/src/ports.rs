@@ -22,7 +22,7 @@ pub trait KeyRegister: Send + Sync {
     /// Puts `ours` down where nothing is; answers what stands there then.
     ///
     /// However many instances begin at once on an empty database, one name is
-    /// put down, and all of them are told which.
+    /// stored, and all of them get that one.
     async fn install(&self, ours: &KeyId) -> Result<InstalledKey, Unavailable>;
 
     /// Puts `ours` in the place of `other`, if that still stands there.
@@ -45,7 +45,7 @@ impl fmt::Debug for Salt {
 pub trait SaltStore: Send + Sync {
     /// The salt of a person, which is `fresh` from now on if they had none.
     ///
-    /// However many ask at once, on any number of instances, all are told the
+    /// However many ask at once, on any number of instances, all get the
     /// same. Who has no account is given none.
     async fn salt(&self, person: UserId, fresh: Salt) -> Result<Option<Salt>, Unavailable>;
 

@@ -17,7 +17,7 @@ const KEY_INFO: &[u8] = b"pia-person-key-v1";
 /// Seals and opens what belongs to people.
 ///
 /// Each person's key is derived from the master key and a random salt that is
-/// kept beside the data: who deletes the salt makes all that was sealed for
+/// stored beside the data: who deletes the salt makes all that was sealed for
 /// the person unreadable, wherever copies of it are.
 #[derive(Clone)]
 pub struct Sealer {

@@ -20,7 +20,7 @@ pub const OPTIMIZE: &str = "/api/ai/optimize";
 /// Header of a JSON body.
 pub const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// Error that tells the client that its model took too long; it compares the
+/// Error that reports the client that its model took too long; it compares the
 /// text.
 pub const TIMED_OUT: (&str, &str) = ("Bad Gateway", "Request to upstream AI provider timed out.");
 
@@ -44,7 +44,7 @@ pub fn chat_request(text: &str) -> Value {
     json!({ "messages": [{ "role": "user", "content": text }], "stream": false })
 }
 
-/// Streams a call that asks for usage, as the desktop client does.
+/// Streams a call that requests usage, as the desktop client does.
 pub fn streamed(text: &str) -> Value {
     json!({
         "messages": [{ "role": "user", "content": text }],
@@ -76,7 +76,7 @@ pub struct Heard {
     pub calls: Vec<Call>,
     /// Reason why the answer ended.
     pub finish: Option<String>,
-    /// Tokens of the prompt and of the answer, as told last.
+    /// Tokens of the prompt and of the answer, as reported last.
     pub usage: Option<(u64, u64)>,
     /// Title and text.
     pub error: Option<(String, String)>,
@@ -133,9 +133,9 @@ impl Heard {
         assert!(chunk.is_object(), "the client fails at {chunk}");
         let usage = &chunk["usage"];
         let count = |one: &str, other: &str| usage[one].as_u64().or(usage[other].as_u64());
-        let told =
+        let reported =
             (count("prompt_tokens", "input_tokens"), count("completion_tokens", "output_tokens"));
-        if let (Some(input), Some(output)) = told {
+        if let (Some(input), Some(output)) = reported {
             self.usage = Some((input, output));
         }
         match &chunk["error"] {

@@ -100,9 +100,9 @@ impl Call {
     pub async fn flood(&mut self, text: &[u8], max: usize) -> usize {
         let mut taken = 0;
         while taken < max {
-            let said = self.socket.write(&text[taken % text.len()..]);
-            match tokio::time::timeout(Duration::from_millis(500), said).await {
-                Ok(said) => taken += said.expect("a reader"),
+            let message = self.socket.write(&text[taken % text.len()..]);
+            match tokio::time::timeout(Duration::from_millis(500), message).await {
+                Ok(message) => taken += message.expect("a reader"),
                 Err(_elapsed) => break,
             }
         }
@@ -128,11 +128,11 @@ impl Fixed {
     pub async fn answering(answer: impl Into<Vec<u8>>) -> Self {
         let (answer, Peer { listener, endpoint }) = (answer.into(), Peer::start().await);
         let calls = Arc::new(Mutex::new(Vec::new()));
-        let (kept, mut serving) = (Arc::clone(&calls), JoinSet::new());
+        let (stored, mut serving) = (Arc::clone(&calls), JoinSet::new());
         serving.spawn(async move {
             let mut conversations = JoinSet::new();
             while let Ok((socket, _)) = listener.accept().await {
-                conversations.spawn(converse(socket, answer.clone(), Arc::clone(&kept)));
+                conversations.spawn(converse(socket, answer.clone(), Arc::clone(&stored)));
             }
         });
         Self { endpoint, calls, _serving: serving }

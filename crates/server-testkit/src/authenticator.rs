@@ -1,5 +1,5 @@
 //! An authenticator in software, and a browser that believes whatever it is
-//! told: together they answer rightly, or with any forgery.
+//! reported: together they answer rightly, or with any forgery.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -34,7 +34,7 @@ pub struct Authenticator {
 pub struct Draft {
     /// Client data of the browser, which is signed.
     pub client_data: Value,
-    /// For whom the authenticator believes it is asked.
+    /// For whom the authenticator believes it is called.
     pub rp_id: String,
     /// Flags of the authenticator data.
     pub flags: u8,

@@ -19,7 +19,7 @@ use crate::client::Client;
 /// Duration for which elements and answers are waited for.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The key by which `WebDriver` tells an element.
+/// The key by which `WebDriver` reports an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// Keys without a character of their own.
@@ -74,8 +74,8 @@ impl Browser {
     }
 
     async fn ask(&self, what: &str) -> String {
-        let said = self.command("GET", what, &Value::Null).await;
-        said.as_str().expect("a text").to_owned()
+        let message = self.command("GET", what, &Value::Null).await;
+        message.as_str().expect("a text").to_owned()
     }
 
     /// Opens a page and waits until it is loaded.
@@ -132,7 +132,7 @@ impl Browser {
     }
 
     /// Runs a function's body in the page; what it returns is answered, a
-    /// promise once it is kept.
+    /// promise once it is stored.
     pub async fn run(&self, script: &str, args: Value) -> Value {
         self.command("POST", "execute/sync", &json!({ "script": script, "args": args })).await
     }
@@ -161,7 +161,7 @@ impl Browser {
     }
 
     /// Text of the element that a selector finds.
-    pub async fn says(&self, selector: &str) -> String {
+    pub async fn states(&self, selector: &str) -> String {
         let element = self.find(selector).await;
         self.text(&element).await
     }

@@ -167,7 +167,7 @@ impl Client {
     }
 }
 
-/// Returns whether an answer that tells its length has all come.
+/// Returns whether an answer that reports its length has all come.
 fn whole(raw: &[u8]) -> bool {
     let Some(end) = raw.windows(4).position(|it| it == b"\r\n\r\n") else { return false };
     let head = String::from_utf8_lossy(&raw[..end]).to_ascii_lowercase();

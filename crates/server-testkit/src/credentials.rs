@@ -56,23 +56,28 @@ pub async fn script(app: &TestApp, owner: &Client) -> Client {
 
 /// Requests the options for a new passkey, as an owner with the usual password.
 pub async fn passkey_options(client: &Client) -> Value {
-    let asked =
+    let requested =
         client.post("/auth/webauthn/register/begin", &json!({ "password": PASSWORD })).await;
-    assert_eq!(asked.status, 200, "{}", asked.text());
-    asked.body
+    assert_eq!(requested.status, 200, "{}", requested.text());
+    requested.body
 }
 
 /// Adds a passkey by the answer to its options.
-pub async fn add_passkey(client: &Client, asked: &Value, name: &str, credential: &Value) -> Answer {
-    let token = &asked["challengeToken"];
+pub async fn add_passkey(
+    client: &Client,
+    requested: &Value,
+    name: &str,
+    credential: &Value,
+) -> Answer {
+    let token = &requested["challengeToken"];
     let body = json!({ "challengeToken": token, "name": name, "credential": credential });
     client.post("/auth/webauthn/register/complete", &body).await
 }
 
 /// Adds the authenticator's passkey to the client's account.
 pub async fn enrol(client: &Client, key: &mut Authenticator, name: &str) -> String {
-    let asked = passkey_options(client).await;
-    let added = add_passkey(client, &asked, name, &key.create(&asked["publicKey"])).await;
+    let requested = passkey_options(client).await;
+    let added = add_passkey(client, &requested, name, &key.create(&requested["publicKey"])).await;
     assert_eq!(added.status, 200, "{}", added.text());
     added.body["id"].as_str().expect("an id").to_owned()
 }

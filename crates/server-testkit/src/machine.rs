@@ -77,7 +77,7 @@ impl Machine {
         })
     }
 
-    /// Registers, and answers what it is told.
+    /// Registers; returns the response.
     pub async fn register(&self, client: &Client) -> Value {
         let answer = client.post("/api/e2ee/devices/register", &self.registration()).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
@@ -85,7 +85,7 @@ impl Machine {
     }
 
     /// The session by which it asks to be let in.
-    pub async fn asks(&self, client: &Client) -> String {
+    pub async fn requests(&self, client: &Client) -> String {
         let session = self.register(client).await["onboardingSessionId"].clone();
         session.as_str().expect("a session").to_owned()
     }

@@ -34,7 +34,7 @@ pub struct ServerProcess {
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
-/// The least that Development asks for, and settings that make tests quick.
+/// The least that Development requests, and settings that make tests quick.
 const BASE: &[(&str, &str)] = &[
     ("PIA_ENVIRONMENT", "Development"),
     ("JWT_SECRET_KEY", JWT_KEY),
@@ -124,20 +124,20 @@ impl Call {
     /// Runs what must fail, and gives what it says.
     pub fn fails(&self) -> String {
         let output = self.run();
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success(), "it did not fail: {told}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "it did not fail: {reported}");
         assert!(output.stdout.is_empty(), "it said more than it was asked");
-        told
+        reported
     }
 
     /// Starts it and waits until it listens.
     pub async fn start(&self) -> ServerProcess {
         let mut child = self.command().stderr(Stdio::piped()).spawn().expect("the binary");
         let (log, lines) = (Log::default(), child.stderr.take().expect("a log"));
-        let kept = log.clone();
+        let stored = log.clone();
         thread::spawn(move || {
             for line in BufReader::new(lines).lines().map_while(Result::ok) {
-                kept.lines().push(line);
+                stored.lines().push(line);
             }
         });
         let listening = until(async || {

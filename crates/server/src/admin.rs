@@ -135,7 +135,7 @@ impl AdminServices {
         let callers = CallerCache::new(accounts, Arc::clone(&clock));
         let groups = GroupServices::open(&db, &callers, licence.state(), &clock, &config.catalogue);
         let credits = CreditServices::open(&db, &clock);
-        let audit = AuditServices::open(&db, config.audit.kept, &clock);
+        let audit = AuditServices::open(&db, config.audit.stored, &clock);
         let public_url = config.server.public_url.to_string();
         let parts = AdministrationParts { seats, callers, public_url, clock };
         Ok(Self { accounts: administration(&db, parts), groups, credits, audit })
@@ -148,11 +148,11 @@ impl AdminServices {
             Some(_) => " The account is deactivated; `admin reactivate` lets its owner in.",
             None => "",
         };
-        let mut told = format!("{} has the role {}.{asleep}\n", member.email, role.name());
+        let mut reported = format!("{} has the role {}.{asleep}\n", member.email, role.name());
         if role != Role::User && member.email_verified_at.is_none() {
-            told.push_str(UNVERIFIED);
+            reported.push_str(UNVERIFIED);
         }
-        Ok(told)
+        Ok(reported)
     }
 
     async fn list(&self) -> Result<String, AdminError> {
@@ -160,12 +160,12 @@ impl AdminServices {
         if admins.is_empty() {
             return Ok("There is no administrator; `admin grant EMAIL` makes one.\n".to_owned());
         }
-        let mut told = String::new();
+        let mut reported = String::new();
         for Member { email, deactivated_at, .. } in admins {
             let since = deactivated_at.map(|it| format!(" (deactivated {it})")).unwrap_or_default();
-            line(&mut told, format_args!("{email}{since}"));
+            line(&mut reported, format_args!("{email}{since}"));
         }
-        Ok(told)
+        Ok(reported)
     }
 
     async fn deactivate(&self, email: &str) -> Result<String, AdminError> {
@@ -197,20 +197,20 @@ impl AdminServices {
     }
 
     async fn invitations(&self) -> Result<String, AdminError> {
-        let (mut told, mut after) = (String::new(), None);
+        let (mut reported, mut after) = (String::new(), None);
         loop {
             let part = self.accounts.invitations.page(PageRequest { limit: PART, after }).await?;
             for InvitationEntry { id, email, role, expires_at, .. } in &part {
                 let whom = email.as_deref().unwrap_or("whoever has the link");
                 let role = role.name();
-                line(&mut told, format_args!("{id} for {whom}, {role}, until {expires_at}"));
+                line(&mut reported, format_args!("{id} for {whom}, {role}, until {expires_at}"));
             }
             after = part.last().map(|it| Cursor { at: it.at, id: it.id.0 });
             if part.len() < usize::from(PART) {
                 break;
             }
         }
-        if told.is_empty() { Ok("There is no invitation.\n".to_owned()) } else { Ok(told) }
+        if reported.is_empty() { Ok("There is no invitation.\n".to_owned()) } else { Ok(reported) }
     }
 
     async fn revoke(&self, id: InvitationId) -> Result<String, AdminError> {
@@ -221,7 +221,7 @@ impl AdminServices {
     }
 }
 
-fn line(told: &mut String, text: std::fmt::Arguments<'_>) {
+fn line(reported: &mut String, text: std::fmt::Arguments<'_>) {
     // A text takes all that is written to it.
-    let _infallible = writeln!(told, "{text}");
+    let _infallible = writeln!(reported, "{text}");
 }

@@ -122,7 +122,7 @@ pub struct Background {
 }
 
 impl Background {
-    /// Waits for what was begun, once nobody asks for more.
+    /// Waits for what was begun, once nobody requests more.
     pub async fn finish(self) {
         self.stop.cancel();
         if !self.runner.finish(LAST_WRITES).await {

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 /// Interval of checking that the group exists.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Tells the operator where `FreeTier:GroupId` names no group: then nobody is
+/// Reports the operator where `FreeTier:GroupId` names no group: then nobody is
 /// in it, and nobody is kept from anything by it.
 pub(crate) struct FreeGroup {
     /// Configured group, at present.
@@ -42,14 +42,14 @@ impl FreeGroup {
         }
     }
 
-    /// Looks, and tells what was not known.
+    /// Looks, and reports what was not known.
     async fn look(&self, known: GroupLookup) -> GroupLookup {
         let now = match *self.named.get() {
             None => GroupLookup::Fine,
             Some(group) => match self.groups.settings(group).await {
                 Ok(Some(_)) => GroupLookup::Fine,
                 Ok(None) => GroupLookup::Missing(group),
-                // The next time tells.
+                // The next time reports.
                 Err(_) => known,
             },
         };
@@ -84,17 +84,17 @@ mod tests {
         let named = LiveSetting::new(None);
         let free = FreeGroup { named: named.clone(), groups: Arc::new(store) };
 
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let mut known = GroupLookup::Fine;
         for name in [None, Some(there), Some(gone), Some(away), Some(gone), Some(there)] {
             named.set(name);
             known = free.look(known).await;
-            told.push(known);
+            reported.push(known);
         }
 
         let missing = GroupLookup::Missing(gone);
         assert_eq!(
-            told,
+            reported,
             [GroupLookup::Fine, GroupLookup::Fine, missing, missing, missing, GroupLookup::Fine]
         );
     }

@@ -36,18 +36,19 @@ pub struct LicenceFile {
 struct FileSnapshot {
     believed: FileChange,
     doubted: Option<FileChange>,
-    end_told: bool,
+    end_reported: bool,
 }
 
 impl LicenceFile {
-    /// Reads the file and tells the log what it found. Whatever that is, the
+    /// Reads the file and logs what it found. Whatever that is, the
     /// server may start.
     pub fn open(path: PathBuf, key: VerifyingKey, clock: Arc<dyn Clock>) -> Self {
         if key.is_development_key() {
             log::development_key();
         }
         let state = LiveSetting::new(LicenceState::Missing);
-        let seen = FileSnapshot { believed: FileChange::Missing, doubted: None, end_told: false };
+        let seen =
+            FileSnapshot { believed: FileChange::Missing, doubted: None, end_reported: false };
         let file = Self { path, key, clock, state, seen: Mutex::new(seen) };
         let look = FileChange::at(&file.path);
         let found = file.load(&look);
@@ -77,7 +78,7 @@ impl LicenceFile {
         let look = FileChange::at(&self.path);
         let mut seen = self.lock_state();
         self.weigh(look, &mut seen);
-        self.tell_end(&mut seen);
+        self.report_end(&mut seen);
     }
 
     /// Puts a licence in the file's place, if it is accepted and has not ended.
@@ -128,7 +129,7 @@ impl LicenceFile {
     }
 
     fn believe(&self, look: FileChange, found: LicenceRead, seen: &mut FileSnapshot) {
-        *seen = FileSnapshot { believed: look, doubted: None, end_told: false };
+        *seen = FileSnapshot { believed: look, doubted: None, end_reported: false };
         self.state.set(match found {
             LicenceRead::Nothing => {
                 log::missing(&self.path);
@@ -143,16 +144,16 @@ impl LicenceFile {
                 LicenceState::Loaded(reading.licence)
             }
         });
-        self.tell_end(seen);
+        self.report_end(seen);
     }
 
     /// Once for each licence, whether it was found so or ended meanwhile.
-    fn tell_end(&self, seen: &mut FileSnapshot) {
+    fn report_end(&self, seen: &mut FileSnapshot) {
         if let Licensed::Expired(licence) = self.state.get().at(self.clock.now())
-            && !seen.end_told
+            && !seen.end_reported
         {
             log::ended(licence);
-            seen.end_told = true;
+            seen.end_reported = true;
         }
     }
 

@@ -19,7 +19,7 @@ impl LogLevel {
     }
 }
 
-/// Starts logging to standard error; what is asked for goes to standard output.
+/// Starts logging to standard error; what is requested goes to standard output.
 pub(crate) fn start(logging: &Logging) -> LogLevel {
     let (filter, handle) = reload::Layer::new(filter(&logging.level));
     let registry = tracing_subscriber::registry().with(filter);

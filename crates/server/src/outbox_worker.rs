@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Duration for which a mail waits at most before somebody looks for it.
-/// Looking is one read of an index; being told instead would mean being told
+/// Looking is one read of an index; being reported instead would mean being reported
 /// from within the transaction that queues it, before there is anything to see.
 const EVERY: Duration = Duration::from_secs(1);
 /// Number of mails that are handed over at once.
@@ -64,7 +64,7 @@ impl OutboxWorker {
         }
     }
 
-    /// Hands over all that is due, or as much as the relay takes. Told to stop,
+    /// Hands over all that is due, or as much as the relay takes. Reported to stop,
     /// it ends with the mails that are on their way.
     async fn once(&self, stop: &CancellationToken) -> Result<(), Unavailable> {
         if self.goes_on(stop).await? {
@@ -84,7 +84,7 @@ impl OutboxWorker {
         }
         Ok(match self.postman.deliver_next().await? {
             Delivery::Nothing | Delivery::RelayAway => false,
-            Delivery::Sent | Delivery::Postponed | Delivery::GivenUp => true,
+            Delivery::Sent | Delivery::Postponed | Delivery::Abandoned => true,
         })
     }
 

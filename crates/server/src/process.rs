@@ -22,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Reasons why the process ended other than asked.
 pub enum Failure {
-    /// Settings that cannot be used; each is told.
+    /// Settings that cannot be used; each is reported.
     Settings(Faults),
     /// The database cannot be brought up to date.
     Database(StartupError),
@@ -65,11 +65,11 @@ fn say(text: &str) -> Result<(), Failure> {
     std::io::stdout().write_all(text.as_bytes()).map_err(system("standard output"))
 }
 
-/// Logs nothing: what came of it is told where it was asked for.
+/// Logs nothing: the caller reports the outcome.
 async fn admin(sources: &Sources, command: AdminCommand) -> Result<(), Failure> {
     let config = sources.read_for_admin().map_err(Failure::Settings)?;
-    let told = administer(&config, command, Arc::new(SystemClock)).await;
-    say(&told.map_err(Failure::Admin)?)
+    let reported = administer(&config, command, Arc::new(SystemClock)).await;
+    say(&reported.map_err(Failure::Admin)?)
 }
 
 async fn migrate(sources: &Sources) -> Result<(), Failure> {
@@ -98,7 +98,7 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     let app = app.map_err(Failure::Compose)?;
     let _watching = follow(Arc::clone(&live), sources, level)?;
 
-    let asked = shutdown::requested().map_err(system("signals"))?;
+    let requested = shutdown::requested().map_err(system("signals"))?;
     let server = Server::bind(listen, app).map_err(system("the server's address"))?;
     let Server { addr, background, metrics, draining, server } = server;
     tracing::info!(server.address = %addr, version = env!("CARGO_PKG_VERSION"), "listening");
@@ -106,7 +106,7 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     let mut serving = std::pin::pin!(server);
     tokio::select! {
         ended = &mut serving => return ended.map_err(system("the server")),
-        () = asked => {}
+        () = requested => {}
     }
     tracing::info!(
         requests = metrics.in_flight(),

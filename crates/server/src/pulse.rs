@@ -6,16 +6,16 @@ use pia_storage::{Database, DatabaseKind};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Interval at which it is asked.
+/// Interval at which it is called.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Duration for which an answer may take. A database that only has much to do
 /// is slower than that now and then; nobody is refused for it who has not
 /// waited for long already.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// Tells through `answers` whether the database answers, until `stop`.
+/// Reports through `answers` whether the database answers, until `stop`.
 ///
-/// A server that hangs closes no connection: only that it stays silent tells.
+/// A server that hangs closes no connection: only its silence shows it.
 /// A file cannot do so.
 pub(crate) async fn watch(db: Database, answers: watch::Sender<bool>, stop: CancellationToken) {
     if db.provider() == DatabaseKind::Sqlite {

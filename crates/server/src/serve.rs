@@ -34,7 +34,7 @@ pub struct Listen {
     pub body_memory: usize,
     /// The certificate it shows, if it speaks TLS itself.
     pub tls: Option<rustls::ServerConfig>,
-    /// Duration for which running requests may take once it is told to end.
+    /// Time for running requests after the stop signal.
     pub shutdown: Duration,
 }
 

@@ -22,7 +22,7 @@ pub(crate) use administrators::Administrators;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Licence, administrators and the token for both, kept in step: while no
+/// Licence, administrators and the token for both, stored in step: while no
 /// licence is in force or nobody is administrator there is a token, and
 /// otherwise none.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Writes the token or removes it, whichever is asked for.
+    /// Writes the token or removes it, whichever is requested.
     pub(crate) fn open(
         licence: Arc<LicenceFile>,
         token_path: PathBuf,

@@ -17,7 +17,7 @@ const LINGER: Duration = Duration::from_millis(100);
 
 /// Resolves when the process is asked to end.
 ///
-/// Called before anybody is told that the server listens: until then a signal
+/// Called before the server announces that it listens: until then a signal
 /// ends the process as it stands.
 pub(crate) fn requested() -> std::io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;

@@ -88,7 +88,7 @@ fn catalogue(from: &mut Section<'_>) -> ModelCatalogue {
         let own = Model::of_chat(&mut section, Effect::Reload);
         providers.check(&own, &mut section);
         // With nothing of its own, it is the default that serves.
-        own.is_given().then(|| served(own.over(&default, &mut section), &mut section)).flatten()
+        own.is_granted().then(|| served(own.over(&default, &mut section), &mut section)).flatten()
     };
     let (assistant, research) = (of(Mode::Assistant), of(Mode::Research));
     let default = served(default, from);

@@ -9,12 +9,12 @@ const DAY: Duration = Duration::from_hours(24);
 /// The audit log.
 #[derive(Debug, Clone)]
 pub struct Audit {
-    /// Duration for which an entry is kept.
-    pub kept: Duration,
+    /// Duration for which an entry is stored.
+    pub stored: Duration,
 }
 
 impl Audit {
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
-        Self { kept: DAY * from.reload("RetentionDays").within(365_u32, 1..=3650) }
+        Self { stored: DAY * from.reload("RetentionDays").within(365_u32, 1..=3650) }
     }
 }

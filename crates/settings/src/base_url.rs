@@ -46,7 +46,7 @@ impl Setting for BaseUrl {
 
     fn parse(text: &str) -> Result<Self, Reason> {
         let form = || Reason::form("expected a URL such as https://pia.example.com");
-        let url = Url::parse(text.trim()).map_err(|_says_no_more| form())?;
+        let url = Url::parse(text.trim()).map_err(|_states_no_more| form())?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(form());
         }

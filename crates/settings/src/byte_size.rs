@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_amount_is_told_the_same_way() {
+    fn the_same_amount_is_reported_the_same_way() {
         assert_eq!(ByteSize::parse("1048576").unwrap().format(), "1MiB");
         assert_eq!(ByteSize(1025).format(), "1025");
     }

@@ -93,7 +93,7 @@ impl CommandLine {
         let mut rest = arguments.iter().enumerate().peekable();
         while let Some((index, argument)) = rest.next() {
             if let Err(reason) = line.take(argument, &mut rest, &mut admin) {
-                // The argument itself is not told: it may be a secret.
+                // The argument itself is not reported: it may be a secret.
                 let origin = format!("argument {} of the command line", index + 1);
                 faults.push(SettingError::of_source(origin, reason));
             }

@@ -1,4 +1,4 @@
-//! `Database`: where things are kept.
+//! `Database`: where things are stored.
 
 use std::path::Path;
 use std::time::Duration;

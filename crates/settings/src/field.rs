@@ -95,7 +95,7 @@ impl<'a> Field<'a> {
         value
     }
 
-    /// The value, which must be there; what to do is told where it is not.
+    /// The required value, or an error that says what to do.
     pub(super) fn required<T: Setting>(mut self, advice: &'static str) -> Option<T> {
         let text = self.text().filter(|it| !it.trim().is_empty());
         let value = text.and_then(|it| self.understand(it));
@@ -129,8 +129,8 @@ impl<'a> Field<'a> {
             }
             _ => {}
         }
-        let told: Vec<_> = values.iter().map(Setting::format).collect();
-        self.keep::<T>(Some(told.join(",")));
+        let reported: Vec<_> = values.iter().map(Setting::format).collect();
+        self.keep::<T>(Some(reported.join(",")));
         values
     }
 

@@ -149,8 +149,8 @@ impl SettingChanges {
                 None => {}
             }
         }
-        let told = |it: &&Notice| !before.notices.contains(it);
-        changes.notices = now.notices.iter().filter(told).cloned().collect();
+        let reported = |it: &&Notice| !before.notices.contains(it);
+        changes.notices = now.notices.iter().filter(reported).cloned().collect();
         changes
     }
 

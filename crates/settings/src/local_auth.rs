@@ -20,8 +20,8 @@ pub struct LocalAuth {
     /// Requirements that accounts must meet before they may use the service.
     pub accounts: AccountRules,
     /// Duration for which an account stays whose address nobody verifies, where
-    /// that is asked for.
-    pub unverified_kept: Duration,
+    /// that is requested.
+    pub unverified_stored: Duration,
 }
 
 impl LocalAuth {
@@ -50,8 +50,8 @@ impl LocalAuth {
             suspended: false,
         };
         let accounts = AccountRules { require_declaration, require_verification };
-        let unverified_kept = DAY * unverified_days;
-        Self { registration, accounts, unverified_kept }
+        let unverified_stored = DAY * unverified_days;
+        Self { registration, accounts, unverified_stored }
     }
 }
 

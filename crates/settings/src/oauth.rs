@@ -82,8 +82,8 @@ fn authority(
             Some(from.reload("Authority").or(usual(&format!("{MICROSOFT}/common/v2.0"))).0)
         }
         Provider::EntraId => {
-            let given = from.reload("Authority").optional::<Authority>().map(|it| it.0);
-            let authority = given.or_else(|| Some(format!("{MICROSOFT}/{}/v2.0", tenant?)));
+            let input = from.reload("Authority").optional::<Authority>().map(|it| it.0);
+            let authority = input.or_else(|| Some(format!("{MICROSOFT}/{}/v2.0", tenant?)));
             if is_on && authority.is_none() {
                 let reason = Reason::combination("needs the TenantId, or an Authority");
                 from.refuse("ClientId", reason);
@@ -109,7 +109,7 @@ impl Setting for Authority {
     fn parse(text: &str) -> Result<Self, Reason> {
         let form = || Reason::form("expected a URL such as https://login.example.com");
         let text = text.trim();
-        let url = Url::parse(text).map_err(|_says_no_more| form())?;
+        let url = Url::parse(text).map_err(|_states_no_more| form())?;
         let here = match url.host().ok_or_else(form)? {
             Host::Domain(name) => name == "localhost",
             Host::Ipv4(address) => address.is_loopback(),

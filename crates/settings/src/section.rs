@@ -114,7 +114,7 @@ impl<'a> Section<'a> {
         self.outcome.sections.push(self.path.clone());
     }
 
-    /// Leaves something aside, and tells why.
+    /// Leaves something aside, and reports why.
     pub(super) fn ignore(&mut self, name: &str, text: impl Into<String>) {
         self.warn(name, text);
         self.outcome.ignored.push(join(&self.path, name).to_lowercase());

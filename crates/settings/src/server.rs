@@ -39,7 +39,7 @@ pub struct ServerConfig {
     pub strict_transport: StrictTransport,
     /// Number of workers answer requests.
     pub workers: usize,
-    /// Duration for which running requests may take once the server is told to
+    /// Time for running requests once the server is asked to
     /// end.
     pub shutdown_timeout: Duration,
     /// Number of connections one worker holds.

@@ -36,7 +36,7 @@ pub struct ReloadableSetting {
     pub origin: Option<String>,
 }
 
-/// The settings that there are, each with what it is now. Tells names alone.
+/// The settings that there are, each with what it is now. Reports names alone.
 #[derive(Clone, Default)]
 pub(super) struct Snapshot(BTreeMap<String, StoredSetting>);
 

@@ -107,15 +107,15 @@ mod tests {
     }
 
     #[test]
-    fn the_same_length_is_told_the_same_way() {
-        for (text, told) in [
+    fn the_same_length_is_reported_the_same_way() {
+        for (text, reported) in [
             ("00:15:00", "15m"),
             ("90s", "90s"),
             ("24h", "1d"),
             ("1500ms", "1500ms"),
             ("0ms", "0s"),
         ] {
-            assert_eq!(Duration::parse(text).unwrap().format(), told);
+            assert_eq!(Duration::parse(text).unwrap().format(), reported);
         }
     }
 }

@@ -36,10 +36,10 @@ fn limit_setting(channel: Channel) -> Option<&'static str> {
 pub struct SyncConfig {
     /// Rules of each push.
     pub pushing: PushSettings,
-    /// True if a device that has everything is told just that.
+    /// True if a device that has everything learns just that.
     pub fast_path: bool,
     /// Retention of events.
-    pub events_kept: Duration,
+    pub events_stored: Duration,
     /// Number of chats a person may have, and how many bytes with all else.
     pub chats: ChatLimits,
 }
@@ -62,7 +62,7 @@ impl SyncConfig {
         Self {
             pushing: PushSettings { limits, max_storage, strategy },
             fast_path: !slow,
-            events_kept: DAY * days,
+            events_stored: DAY * days,
             chats: ChatLimits { chats: max_chats, storage: max_storage },
         }
     }

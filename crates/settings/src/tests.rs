@@ -85,7 +85,7 @@ impl Operator {
         self.sources.load_config().unwrap()
     }
 
-    /// Each fault as the log tells it.
+    /// Each fault as the log reports it.
     fn faults(&self) -> Vec<String> {
         self.sources.load_config().unwrap_err().iter().map(ToString::to_string).collect()
     }

@@ -1,4 +1,4 @@
-//! Settings that nobody asked for: most often a slip of the pen.
+//! Settings that nobody requested: most often a slip of the pen.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -35,7 +35,7 @@ pub(crate) struct Batch {
     /// Usage of these calls, and of calls without limits.
     pub(crate) usage: Vec<UsageRow>,
     /// Calls that would be made, each with the id of its reservation.
-    pub(crate) asks: Vec<(Uuid, AdmissionRequest)>,
+    pub(crate) requests: Vec<(Uuid, AdmissionRequest)>,
     /// Set when other calls have ended that are not among the settlements: the
     /// credits they release may be those that one of the calls lacks.
     pub(crate) others_ended: bool,
@@ -179,7 +179,7 @@ impl Batch {
         self.settlements.iter().map(|it| DbUid(it.reservation)).collect()
     }
 
-    /// Settles and admits, in windows that are held, and tells what is to be
+    /// Settles and admits, in windows that are held, and reports what is to be
     /// written; nothing where there is not enough and others have ended.
     fn decide(
         &self,
@@ -191,7 +191,7 @@ impl Batch {
         let gone = if ended.is_empty() { Vec::new() } else { self.reservations() };
         let late = self.settle(&mut held.credit_windows, ended, written);
         let (verdicts, opened) = self.admit(&mut held.credit_windows, missing);
-        let mut answers = self.asks.iter().zip(&verdicts);
+        let mut answers = self.requests.iter().zip(&verdicts);
         if self.others_ended && answers.any(|((_, ask), it)| it.is_short_of(ask)) {
             return None;
         }
@@ -201,23 +201,23 @@ impl Batch {
 
     /// The windows that are looked at, in the order in which they are locked.
     fn keys(&self) -> Vec<String> {
-        let asked = self.asks.iter().flat_map(|(_, ask)| ask.holder.windows());
+        let requested = self.requests.iter().flat_map(|(_, ask)| ask.holder.windows());
         let settled = self.settlements.iter().flat_map(|it| &it.lines).map(|it| it.window);
-        let keys: BTreeSet<String> = asked.chain(settled).map(|it| it.to_string()).collect();
+        let keys: BTreeSet<String> = requested.chain(settled).map(|it| it.to_string()).collect();
         keys.into_iter().collect()
     }
 
     /// Returns the windows that calls need and that do not exist. Top-ups exist
     /// only once some were bought.
     fn missing(&self, held: &LockedWindows) -> BTreeSet<WindowKey> {
-        let needed = self.asks.iter().flat_map(|(_, ask)| ask.holder.windows());
+        let needed = self.requests.iter().flat_map(|(_, ask)| ask.holder.windows());
         needed.filter(|it| it.kind != WindowKind::TopUp && !held.rows.contains_key(it)).collect()
     }
 
     /// Holder for each pool that nobody has filled this week.
     fn unfilled(&self, credit_windows: &CreditWindows) -> Vec<CreditHolder> {
         let mut seen = HashSet::new();
-        let holders = self.asks.iter().map(|(_, ask)| ask.holder);
+        let holders = self.requests.iter().map(|(_, ask)| ask.holder);
         holders
             .filter(|it| pool_of(it, credit_windows).is_some_and(|key| seen.insert(key)))
             .collect()
@@ -264,7 +264,7 @@ impl Batch {
         missing: &BTreeSet<WindowKey>,
     ) -> (Vec<AdmissionVerdict>, Vec<ReservationRow>) {
         let mut opened = Vec::new();
-        let verdicts = self.asks.iter().map(|(id, ask)| {
+        let verdicts = self.requests.iter().map(|(id, ask)| {
             if ask.holder.windows().any(|it| missing.contains(&it)) {
                 return AdmissionVerdict::Gone;
             }
@@ -290,7 +290,7 @@ impl Batch {
     /// not made.
     async fn make(&self, db: &Database, missing: &BTreeSet<WindowKey>) -> Result<(), DbError> {
         let mut rows = BTreeMap::new();
-        for (_, ask) in &self.asks {
+        for (_, ask) in &self.requests {
             let CreditHolder { member, group, .. } = ask.holder;
             for key in ask.holder.windows().filter(|it| missing.contains(it)) {
                 let groups = key.kind.is_groups();

@@ -259,8 +259,8 @@ impl CreditStore for SqlCreditStore {
             let before = held.as_slice().first().map_or(0, |it| it.total);
             let total = before.saturating_add(credits.0);
             let window = credit_windows::table.find(key.to_string());
-            let given = diesel::update(window).set(credit_windows::total.eq(total));
-            given.execute(conn).await?;
+            let input = diesel::update(window).set(credit_windows::total.eq(total));
+            input.execute(conn).await?;
             let changed = |micros| BTreeMap::from([("topUpMicros", micros)]);
             let effects = effects.with_changes(Some(&changed(before)), Some(&changed(total)));
             conn.write_effects(&self.db, &effects).await?;
@@ -270,12 +270,12 @@ impl CreditStore for SqlCreditStore {
 
     async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable> {
         let found = on_conn!(self.db.reader(), |conn| conn.mismatches().await?)?;
-        let told = found.into_iter().map(|it| CreditMismatch {
+        let reported = found.into_iter().map(|it| CreditMismatch {
             window: it.window_key,
             reserved: Micros(it.reserved),
             open: Micros(it.open),
         });
-        Ok(told.collect())
+        Ok(reported.collect())
     }
 }
 

@@ -26,12 +26,12 @@ const ADMITS_FOR: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Lease {
     pub(crate) instance: Uuid,
-    said: Mutex<Option<Moment>>,
+    message: Mutex<Option<Moment>>,
 }
 
 impl Default for Lease {
     fn default() -> Self {
-        Self { instance: Uuid::now_v7(), said: Mutex::default() }
+        Self { instance: Uuid::now_v7(), message: Mutex::default() }
     }
 }
 
@@ -39,8 +39,8 @@ impl Lease {
     /// Returns whether calls may be admitted under it, as far as this process
     /// can tell.
     pub(crate) fn holds(&self) -> bool {
-        let said = *self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.is_some_and(|it| it.elapsed() < ADMITS_FOR)
+        let message = *self.message.lock().unwrap_or_else(PoisonError::into_inner);
+        message.is_some_and(|it| it.elapsed() < ADMITS_FOR)
     }
 
     /// Says that this instance is alive for fifteen seconds more.
@@ -58,13 +58,13 @@ impl Lease {
         on_conn!(db.writer(), |conn| {
             alive.execute(conn).await?;
         })?;
-        *self.said.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
+        *self.message.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
         Ok(())
     }
 
     /// Says that it is no more, at its end.
     pub(crate) async fn end(&self, db: &Database) -> Result<(), DbError> {
-        *self.said.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.message.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let row = diesel::delete(credit_instances::table.find(DbUid(self.instance)));
         on_conn!(db.writer(), |conn| {
             row.execute(conn).await?;

@@ -36,7 +36,7 @@ pub(crate) struct Queue {
     /// Signals new entries.
     news: Notify,
     /// Somebody asks, who waits for it.
-    asked: Notify,
+    requested: Notify,
     /// Signals an empty queue.
     empty: Notify,
     written: AtomicU64,
@@ -47,7 +47,7 @@ pub(crate) struct Queue {
 #[derive(Debug, Default)]
 struct Waiting {
     entries: VecDeque<Entry>,
-    asks: VecDeque<PendingRequest>,
+    requests: VecDeque<PendingRequest>,
     /// Number of entries being booked.
     in_hand: usize,
     closed: bool,
@@ -60,7 +60,7 @@ impl Queue {
             waiting: Mutex::default(),
             max,
             news: Notify::new(),
-            asked: Notify::new(),
+            requested: Notify::new(),
             empty: Notify::new(),
             written: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
@@ -81,35 +81,38 @@ impl Queue {
     pub(crate) fn push_request(&self, asking: PendingRequest) -> bool {
         let mut waiting = self.lock();
         if !waiting.closed {
-            waiting.asks.push_back(asking);
+            waiting.requests.push_back(asking);
         }
         !waiting.closed
     }
 
     /// Puts asks back that were taken, before all others.
-    pub(crate) fn requeue_requests(&self, asks: impl DoubleEndedIterator<Item = PendingRequest>) {
+    pub(crate) fn requeue_requests(
+        &self,
+        requests: impl DoubleEndedIterator<Item = PendingRequest>,
+    ) {
         let mut waiting = self.lock();
         if !waiting.closed {
-            asks.rev().for_each(|it| waiting.asks.push_front(it));
+            requests.rev().for_each(|it| waiting.requests.push_front(it));
         }
     }
 
     /// Returns whether an admission request is waiting.
     pub(crate) fn has_requests(&self) -> bool {
-        !self.lock().asks.is_empty()
+        !self.lock().requests.is_empty()
     }
 
-    /// Tells whoever waits that somebody asks.
+    /// Reports whoever waits that somebody asks.
     pub(crate) fn wake(&self) {
         self.news.notify_one();
-        self.asked.notify_one();
+        self.requested.notify_one();
     }
 
     /// The oldest asks, at most so many.
     pub(crate) fn take_requests(&self, max: usize) -> Vec<PendingRequest> {
         let mut waiting = self.lock();
-        let some = waiting.asks.len().min(max);
-        waiting.asks.drain(..some).collect()
+        let some = waiting.requests.len().min(max);
+        waiting.requests.drain(..some).collect()
     }
 
     /// The oldest entries, at most so many.
@@ -152,7 +155,7 @@ impl Queue {
     /// Waits until somebody asks.
     pub(crate) async fn wait_for_request(&self) {
         while !self.has_requests() {
-            self.asked.notified().await;
+            self.requested.notified().await;
         }
     }
 
@@ -171,10 +174,10 @@ impl Queue {
     pub(crate) fn close(&self) {
         let mut waiting = self.lock();
         waiting.closed = true;
-        let asks = std::mem::take(&mut waiting.asks);
+        let requests = std::mem::take(&mut waiting.requests);
         drop(waiting);
         // Who waits for an answer hears that there is none.
-        drop(asks);
+        drop(requests);
     }
 
     /// Returns the number of entries not booked yet, those being booked
@@ -198,7 +201,7 @@ impl Queue {
 
     fn has_news(&self) -> bool {
         let waiting = self.lock();
-        !waiting.entries.is_empty() || !waiting.asks.is_empty()
+        !waiting.entries.is_empty() || !waiting.requests.is_empty()
     }
 
     fn trim(&self, waiting: &mut Waiting) {

@@ -150,12 +150,12 @@ impl Sequencer {
 
     /// Books what is asked, and nothing else.
     async fn admit(&mut self, credit_store: &SqlCreditStore) {
-        let asks = asks(credit_store).await;
-        if asks.is_empty() {
+        let requests = requests(credit_store).await;
+        if requests.is_empty() {
             return;
         }
-        if let Some(asks) = self.settle_and_admit(credit_store, asks, Vec::new()).await {
-            let again = asks
+        if let Some(requests) = self.settle_and_admit(credit_store, requests, Vec::new()).await {
+            let again = requests
                 .into_iter()
                 .map(|NumberedRequest { ask, reply, .. }| PendingRequest { ask, reply });
             credit_store.queue.requeue_requests(again);
@@ -163,16 +163,16 @@ impl Sequencer {
     }
 
     async fn round(&mut self, credit_store: &SqlCreditStore) {
-        let asks = asks(credit_store).await;
+        let requests = requests(credit_store).await;
         let entries =
             if self.is_write_due(credit_store) { self.take(credit_store) } else { Vec::new() };
-        if entries.is_empty() && asks.is_empty() {
+        if entries.is_empty() && requests.is_empty() {
             return;
         }
-        if let Some(asks) = self.settle_and_admit(credit_store, asks, entries).await {
+        if let Some(requests) = self.settle_and_admit(credit_store, requests, entries).await {
             let entries = self.take(credit_store);
             // Whatever is short now is.
-            drop(self.settle_and_admit(credit_store, asks, entries).await);
+            drop(self.settle_and_admit(credit_store, requests, entries).await);
         }
     }
 
@@ -197,17 +197,17 @@ impl Sequencer {
     async fn settle_and_admit(
         &mut self,
         credit_store: &SqlCreditStore,
-        asks: Vec<NumberedRequest>,
+        requests: Vec<NumberedRequest>,
         entries: Vec<Entry>,
     ) -> Option<Vec<NumberedRequest>> {
         let (settlements, usage) = split_entries(&entries);
         let records = usage.len() as u64;
         let others_ended = entries.is_empty() && !self.rests() && credit_store.queue.waiting() > 0;
-        let booking = self.book(credit_store, (settlements, usage), &asks, others_ended);
+        let booking = self.book(credit_store, (settlements, usage), &requests, others_ended);
         match booking.await {
-            Ok(None) => return Some(asks),
+            Ok(None) => return Some(requests),
             Ok(Some(verdicts)) => {
-                answer(credit_store, asks, verdicts);
+                answer(credit_store, requests, verdicts);
                 if !entries.is_empty() {
                     count(credit_store, &entries);
                     credit_store.queue.settle(records);
@@ -215,14 +215,17 @@ impl Sequencer {
                     (self.pause, self.rests_until) = (FIRST_PAUSE, None);
                 }
             }
-            Err(err) if entries.is_empty() => refuse(credit_store, asks, &err),
+            Err(err) if entries.is_empty() => refuse(credit_store, requests, &err),
             Err(err) => {
                 self.fail(credit_store, &err, entries);
                 // Should it be for an entry, those who ask need not suffer.
-                if !asks.is_empty() {
-                    match self.book(credit_store, (Vec::new(), Vec::new()), &asks, false).await {
-                        Ok(verdicts) => answer(credit_store, asks, verdicts.unwrap_or_default()),
-                        Err(err) => refuse(credit_store, asks, &err),
+                if !requests.is_empty() {
+                    match self.book(credit_store, (Vec::new(), Vec::new()), &requests, false).await
+                    {
+                        Ok(verdicts) => {
+                            answer(credit_store, requests, verdicts.unwrap_or_default())
+                        }
+                        Err(err) => refuse(credit_store, requests, &err),
                     }
                 }
             }
@@ -234,7 +237,7 @@ impl Sequencer {
         &mut self,
         credit_store: &SqlCreditStore,
         (settlements, usage): (Vec<Settlement>, Vec<UsageRow>),
-        asks: &[NumberedRequest],
+        requests: &[NumberedRequest],
         others_ended: bool,
     ) -> Result<Option<Vec<AdmissionVerdict>>, DbError> {
         let batch = Batch {
@@ -243,7 +246,7 @@ impl Sequencer {
             weeks: *credit_store.weeks.get(),
             settlements,
             usage,
-            asks: asks.iter().map(|it| (it.id, it.ask)).collect(),
+            requests: requests.iter().map(|it| (it.id, it.ask)).collect(),
             others_ended,
         };
         let Some(booked) = Arc::new(batch).book(&credit_store.db, &mut self.last_seen).await?
@@ -269,9 +272,9 @@ impl Sequencer {
 }
 
 /// Requests that this instance may answer.
-async fn asks(credit_store: &SqlCreditStore) -> Vec<NumberedRequest> {
-    let asks = credit_store.queue.take_requests(MAX_BATCH_ENTRIES);
-    if asks.is_empty() {
+async fn requests(credit_store: &SqlCreditStore) -> Vec<NumberedRequest> {
+    let requests = credit_store.queue.take_requests(MAX_BATCH_ENTRIES);
+    if requests.is_empty() {
         return Vec::new();
     }
     if !credit_store.lease.holds()
@@ -279,12 +282,12 @@ async fn asks(credit_store: &SqlCreditStore) -> Vec<NumberedRequest> {
     {
         let cause = cause(&err);
         tracing::error!(error = %err, cause, "failed to renew the instance lease");
-        for PendingRequest { reply, .. } in asks {
+        for PendingRequest { reply, .. } in requests {
             drop(reply.send(Err(Unavailable::new("credits", "no lease"))));
         }
         return Vec::new();
     }
-    let waiting = asks.into_iter().filter(|it| !it.reply.is_closed());
+    let waiting = requests.into_iter().filter(|it| !it.reply.is_closed());
     waiting
         .map(|PendingRequest { ask, reply }| NumberedRequest { id: Uuid::now_v7(), ask, reply })
         .collect()
@@ -319,11 +322,11 @@ fn count(credit_store: &SqlCreditStore, entries: &[Entry]) {
 
 fn answer(
     credit_store: &SqlCreditStore,
-    asks: Vec<NumberedRequest>,
+    requests: Vec<NumberedRequest>,
     verdicts: Vec<AdmissionVerdict>,
 ) {
     add(&credit_store.tally.batched, verdicts.len() as u64);
-    for (NumberedRequest { id, reply, .. }, verdict) in asks.into_iter().zip(verdicts) {
+    for (NumberedRequest { id, reply, .. }, verdict) in requests.into_iter().zip(verdicts) {
         let answer = match verdict {
             AdmissionVerdict::Granted(grant) => {
                 add(&credit_store.tally.admitted, 1);
@@ -353,11 +356,11 @@ fn answer(
 
 /// Answers that it cannot be found out. Where the end of the transaction is not
 /// known, what it may have reserved is released later.
-fn refuse(credit_store: &SqlCreditStore, asks: Vec<NumberedRequest>, err: &DbError) {
+fn refuse(credit_store: &SqlCreditStore, requests: Vec<NumberedRequest>, err: &DbError) {
     let cause = cause(err);
-    tracing::error!(error = %err, cause, asks = asks.len(), "failed to admit calls");
+    tracing::error!(error = %err, cause, requests = requests.len(), "failed to admit calls");
     let unknown = matches!(err, DbError::Query(_));
-    for NumberedRequest { id, ask, reply } in asks {
+    for NumberedRequest { id, ask, reply } in requests {
         drop(reply.send(Err(Unavailable::new("credits", "database is unavailable"))));
         if unknown {
             let nothing = |window| ReservationLine { window, amount: Micros(0) };

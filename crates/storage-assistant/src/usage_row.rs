@@ -5,7 +5,7 @@ use pia_assistant::UsageRecord;
 use pia_storage::schema::ai_usage;
 use pia_storage::{DbInstant, DbUid};
 
-/// The longest name of a model, or id of an entry, that is kept.
+/// The longest name of a model, or id of an entry, that is stored.
 const MAX_NAME_CHARS: usize = 256;
 
 /// A statement that has a value for every column is prepared but once.

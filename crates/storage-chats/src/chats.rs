@@ -23,7 +23,7 @@ pub struct SqlChats {
 }
 
 impl SqlChats {
-    /// The chats kept in `db`.
+    /// The chats stored in `db`.
     pub fn new(db: Database, sealer: Sealer) -> Self {
         Self { db, sealer }
     }

@@ -75,7 +75,7 @@ impl SqlChats {
 }
 
 /// The chat, unless it was sealed under a master key that was given up: it
-/// must not keep all others from being told.
+/// must not keep all others from being reported.
 fn opened(row: ListRow, seal: &PersonSeal) -> Option<StoredChat> {
     let id = row.id.0;
     let opened = row.open(seal);
@@ -117,7 +117,7 @@ async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
     Ok(Head { version: ChatsVersion { epoch: Some(epoch), version, last_stamp }, salt })
 }
 
-/// For how long before `since` deletions are told: devices ask by the latest
+/// For how long before `since` deletions are reported: devices ask by the latest
 /// change that they know, which may be their own, later than a deletion that
 /// they have not heard of.
 const DELETIONS_REPEATED: Duration = Duration::from_hours(30 * 24);

@@ -22,7 +22,7 @@ enum WriteOutcome {
     Gone,
 }
 
-/// A chat that is kept, but for what it says.
+/// A chat that is stored, but for what it says.
 #[derive(Debug, Clone, Copy, Queryable, Selectable)]
 #[diesel(table_name = chats)]
 struct ChatStateRow {
@@ -72,18 +72,18 @@ impl SqlChats {
             if ledger.encrypted && !chat.encrypted {
                 return Ok(WriteOutcome::Plain);
             }
-            let kept = this.select(ChatStateRow::as_select()).first(conn).await.optional()?;
-            let verdict = kept.map(|it: ChatStateRow| chat.decide_against(&it.into()));
+            let stored = this.select(ChatStateRow::as_select()).first(conn).await.optional()?;
+            let verdict = stored.map(|it: ChatStateRow| chat.decide_against(&it.into()));
             match verdict {
                 Some(ChatDecision::Loses) => {
                     let newer = this.select(ListRow::as_select()).first(conn).await?;
                     return Ok(WriteOutcome::Newer(Box::new(newer)));
                 }
                 Some(ChatDecision::Deleted) => {
-                    // So that the writer's next list tells of the deletion.
+                    // So that the writer's next list reports the deletion.
                     let stamp = ledger.stamps(now).next().unwrap_or(now);
-                    let told = diesel::update(this).set(chats::stamp.eq(DbInstant(stamp)));
-                    told.execute(conn).await?;
+                    let reported = diesel::update(this).set(chats::stamp.eq(DbInstant(stamp)));
+                    reported.execute(conn).await?;
                     conn.put_stamp(user, stamp, 0).await?;
                     return Ok(WriteOutcome::Deleted);
                 }
@@ -95,14 +95,14 @@ impl SqlChats {
                     }
                 }
             }
-            let growth = i64::from(row.size) - i64::from(kept.as_ref().map_or(0, |it| it.size));
+            let growth = i64::from(row.size) - i64::from(stored.as_ref().map_or(0, |it| it.size));
             if let Err(storage) = ledger.check_storage(growth, limits.storage) {
                 return Ok(WriteOutcome::OutOfStorage(storage));
             }
             let stamp = ledger.stamps(now).next().unwrap_or(now);
             row.stamp = DbInstant(stamp);
             conn.put_stamp(user, stamp, growth).await?;
-            let Some(kept) = kept else {
+            let Some(stored) = stored else {
                 let (user_id, id) = key(user, chat.id);
                 let made_at = chats::created_at.eq(DbInstant(chat.created_at));
                 let whose = (chats::user_id.eq(user_id), chats::id.eq(id), made_at);
@@ -110,7 +110,7 @@ impl SqlChats {
                 return Ok(WriteOutcome::Created(chat.created_at));
             };
             diesel::update(this).set(&*row).execute(conn).await?;
-            let made_at = kept.created_at.0;
+            let made_at = stored.created_at.0;
             let anew = verdict == Some(ChatDecision::Revives);
             Ok(if anew { WriteOutcome::Created(made_at) } else { WriteOutcome::Replaced(made_at) })
         })
@@ -126,11 +126,11 @@ impl SqlChats {
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let Some(ledger) = conn.take_ledger(user).await? else { return Ok(false) };
             let live = this.filter(chats::deleted_at.is_null());
-            let kept = live.select(ChatStateRow::as_select()).first(conn).await.optional()?;
-            let Some(kept) = kept else { return Ok(true) };
+            let stored = live.select(ChatStateRow::as_select()).first(conn).await.optional()?;
+            let Some(stored) = stored else { return Ok(true) };
             let stamp = ledger.stamps(now).next().unwrap_or(now);
-            conn.put_stamp(user, stamp, -i64::from(kept.size)).await?;
-            let left = ChatWriteRow::deleted(now.max(kept.updated_at.0), kept.encrypted, stamp);
+            conn.put_stamp(user, stamp, -i64::from(stored.size)).await?;
+            let left = ChatWriteRow::deleted(now.max(stored.updated_at.0), stored.encrypted, stamp);
             diesel::update(this).set(&left).execute(conn).await?;
             Ok(true)
         })

@@ -24,7 +24,7 @@ pub struct SqlAccounts {
 }
 
 impl SqlAccounts {
-    /// The accounts kept in `db`.
+    /// The accounts stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -170,8 +170,8 @@ impl AccountStore for SqlAccounts {
 
         // Compared and set in one statement, so that a password changed
         // meanwhile is not undone.
-        let kept = accounts::table.find(DbUid(user.0)).filter(accounts::password_hash.eq(old));
-        let update = diesel::update(kept).set(accounts::password_hash.eq(new));
+        let stored = accounts::table.find(DbUid(user.0)).filter(accounts::password_hash.eq(old));
+        let update = diesel::update(stored).set(accounts::password_hash.eq(new));
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
         Ok(())
     }

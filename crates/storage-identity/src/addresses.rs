@@ -59,7 +59,7 @@ pub struct SqlAddresses {
 }
 
 impl SqlAddresses {
-    /// Addresses kept in `db`.
+    /// Addresses stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

@@ -17,7 +17,7 @@ connection_trait! {
     pub(crate) trait Admins {
         /// Waits for the turn to change how many accounts are active, and which
         /// are administrators; it is held until the commit. A limit over many rows
-        /// is only kept by those who count one at a time.
+        /// is only stored by those who count one at a time.
         async fn take_turn(&mut self) -> Result<(), DbError> {
             let turn = diesel::update(locks::table.find(ACCOUNTS));
             match turn.set(locks::turn.eq(locks::turn + 1)).execute(self).await? {

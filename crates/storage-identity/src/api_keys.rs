@@ -20,7 +20,7 @@ pub struct SqlApiKeys {
 }
 
 impl SqlApiKeys {
-    /// The API keys kept in `db`.
+    /// The API keys stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -112,7 +112,7 @@ impl ApiKeyStore for SqlApiKeys {
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let name = this.select(api_keys::name).first::<String>(conn).await.optional()?;
             let Some(name) = name else { return Ok(false) };
-            // Of many who take it away at once, one tells of it.
+            // Of many who take it away at once, one reports it.
             if diesel::delete(this).execute(conn).await? == 0 {
                 return Ok(false);
             }
@@ -169,8 +169,8 @@ impl From<Row> for ApiKeyEntry {
     }
 }
 
-/// The scopes that are kept; nothing if one of them is not known here, since a
+/// The scopes that are stored; nothing if one of them is not known here, since a
 /// later version may have meant less by it.
-pub(crate) fn scopes_of(kept: &str) -> Option<Vec<KeyScope>> {
-    kept.split(' ').map(KeyScope::from_name).collect()
+pub(crate) fn scopes_of(stored: &str) -> Option<Vec<KeyScope>> {
+    stored.split(' ').map(KeyScope::from_name).collect()
 }

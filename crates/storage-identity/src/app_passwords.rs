@@ -20,7 +20,7 @@ pub struct SqlAppPasswords {
 }
 
 impl SqlAppPasswords {
-    /// The app passwords kept in `db`.
+    /// The app passwords stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

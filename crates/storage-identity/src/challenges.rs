@@ -21,7 +21,7 @@ pub struct SqlChallenges {
 }
 
 impl SqlChallenges {
-    /// The challenges kept in `db`.
+    /// The challenges stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

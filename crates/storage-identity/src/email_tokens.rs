@@ -37,7 +37,7 @@ pub struct SqlEmailTokens {
 }
 
 impl SqlEmailTokens {
-    /// The tokens kept in `db`.
+    /// The tokens stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

@@ -111,12 +111,12 @@ connection_trait! {
             at: Timestamp,
             if_ended: EndEffects,
         ) -> Result<(), DbError> {
-            let SessionRef { user, session: kept } = session_ref;
+            let SessionRef { user, session: stored } = session_ref;
             let epoch = accounts::credentials_epoch;
             let account = diesel::update(accounts::table.find(DbUid(user.0)));
             account.set(epoch.eq(epoch + 1)).execute(self).await?;
             let of_user = sessions::user_id.eq(DbUid(user.0));
-            let others = sessions::table.filter(of_user.and(sessions::id.ne(DbUid(kept.0))));
+            let others = sessions::table.filter(of_user.and(sessions::id.ne(DbUid(stored.0))));
             for _ in 0..diesel::delete(others).execute(self).await? {
                 self.write_effects(db, &if_ended(user, at)).await?;
             }

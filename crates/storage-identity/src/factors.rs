@@ -28,7 +28,7 @@ pub struct SqlFactors {
 }
 
 impl SqlFactors {
-    /// The factors kept in `db`.
+    /// The factors stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -165,8 +165,8 @@ impl FactorStore for SqlFactors {
 
     async fn reseal(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable> {
         use totp_factors::secret;
-        let kept = totp_factors::table.find(DbUid(user.0)).filter(secret.eq(old));
-        let update = diesel::update(kept).set(secret.eq(new));
+        let stored = totp_factors::table.find(DbUid(user.0)).filter(secret.eq(old));
+        let update = diesel::update(stored).set(secret.eq(new));
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
         Ok(())
     }

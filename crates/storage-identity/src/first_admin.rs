@@ -18,7 +18,7 @@ pub struct SqlFirstAdmin {
 }
 
 impl SqlFirstAdmin {
-    /// The administrators kept in `db`.
+    /// The administrators stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

@@ -20,7 +20,7 @@ pub struct SqlInvitations {
 }
 
 impl SqlInvitations {
-    /// The invitations kept in `db`.
+    /// The invitations stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

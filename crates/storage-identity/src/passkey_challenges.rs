@@ -20,7 +20,7 @@ pub struct SqlPasskeyChallenges {
 }
 
 impl SqlPasskeyChallenges {
-    /// The challenges kept in `db`.
+    /// The challenges stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

@@ -24,7 +24,7 @@ pub struct SqlPasskeys {
 }
 
 impl SqlPasskeys {
-    /// The passkeys kept in `db`.
+    /// The passkeys stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

@@ -34,9 +34,9 @@ connection_trait! {
             diesel::delete(resets).execute(self).await?;
             let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
             diesel::delete(waiting).execute(self).await?;
-            let asked = passkey_challenges::table;
-            let asked = asked.filter(passkey_challenges::user_id.eq(user));
-            diesel::delete(asked).execute(self).await?;
+            let requested = passkey_challenges::table;
+            let requested = requested.filter(passkey_challenges::user_id.eq(user));
+            diesel::delete(requested).execute(self).await?;
             let begun = totp_factors::table.find(user);
             let begun = begun.filter(totp_factors::enabled_at.is_null());
             diesel::delete(begun).execute(self).await?;

@@ -22,7 +22,7 @@ pub struct SqlProviderAccounts {
 }
 
 impl SqlProviderAccounts {
-    /// Provider accounts kept in `db`.
+    /// Provider accounts stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

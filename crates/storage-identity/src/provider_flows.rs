@@ -20,7 +20,7 @@ pub struct SqlProviderFlows {
 }
 
 impl SqlProviderFlows {
-    /// Provider sign-ins kept in `db`.
+    /// Provider sign-ins stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

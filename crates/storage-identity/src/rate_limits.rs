@@ -13,7 +13,7 @@ use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::attempts;
 use pia_storage::{Database, on_conn};
 
-/// Budgets in SQL: of each bucket only the time is kept at which it is full
+/// Budgets in SQL: of each bucket only the time is stored at which it is full
 /// again (GCRA's theoretical arrival time).
 #[derive(Debug, Clone)]
 pub struct SqlRateLimitStore {
@@ -21,7 +21,7 @@ pub struct SqlRateLimitStore {
 }
 
 impl SqlRateLimitStore {
-    /// The budgets kept in `db`.
+    /// The budgets stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

@@ -21,13 +21,13 @@ pub(crate) async fn register(
 ) -> Result<Registered, DbError> {
     let token = new.verification.as_ref().map(|it| TokenRow::from_token(new.account.user, it));
     let identity = IdentityRow::from_account(&new);
-    let shown = new.invitation.map(|it| (it.hash.0.to_vec(), it.max_admins));
+    let presented = new.invitation.map(|it| (it.hash.0.to_vec(), it.max_admins));
     let older = older_form(&new.account.email);
     let row = AccountRow::from(new);
     in_tx!(db, async |conn| -> Result<Registered, DbError> {
         conn.take_turn().await?;
-        let mut given = None;
-        if let Some((hash, max_admins)) = &shown {
+        let mut input = None;
+        if let Some((hash, max_admins)) = &presented {
             let unused = invitations::hash.eq(hash);
             let good = unused.and(invitations::expires_at.gt(row.created_at));
             let anyone = invitations::email_folded.is_null();
@@ -43,7 +43,7 @@ pub(crate) async fn register(
             if held.1 == Role::Admin.name() && !conn.room_for_admin(*max_admins).await? {
                 return Ok(Registered::NotInvited);
             }
-            given = Some(held);
+            input = Some(held);
         }
         if !conn.room_for_account(seats).await? {
             return Ok(Registered::SeatsTaken);
@@ -60,10 +60,10 @@ pub(crate) async fn register(
         if insert.execute(conn).await? == 0 {
             return Ok(Registered::EmailTaken);
         }
-        if let Some((invitation, role, group)) = given {
+        if let Some((invitation, role, group)) = input {
             let group = group.unwrap_or(row.group_id);
-            let given = (accounts::role.eq(role), accounts::group_id.eq(group));
-            diesel::update(accounts::table.find(row.id)).set(given).execute(conn).await?;
+            let input = (accounts::role.eq(role), accounts::group_id.eq(group));
+            diesel::update(accounts::table.find(row.id)).set(input).execute(conn).await?;
             diesel::delete(invitations::table.find(invitation)).execute(conn).await?;
         }
         if let Some(token) = &token {

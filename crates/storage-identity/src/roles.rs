@@ -39,7 +39,7 @@ const COLUMNS: (
 );
 
 impl SqlRoles {
-    /// The roles kept in `db`.
+    /// The roles stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -126,8 +126,8 @@ impl RoleStore for SqlRoles {
             diesel::delete(begun).execute(conn).await?;
             let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(id));
             diesel::delete(waiting).execute(conn).await?;
-            let asked = passkey_challenges::table.filter(passkey_challenges::user_id.eq(id));
-            diesel::delete(asked).execute(conn).await?;
+            let requested = passkey_challenges::table.filter(passkey_challenges::user_id.eq(id));
+            diesel::delete(requested).execute(conn).await?;
             let codes = sign_in_codes::table.filter(sign_in_codes::user_id.eq(id));
             diesel::delete(codes).execute(conn).await?;
             let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(id));

@@ -1,4 +1,4 @@
-//! Rows of `sessions`, as they begin, go on and are told.
+//! Rows of `sessions`, as they begin, go on and are reported.
 
 use diesel::prelude::*;
 use pia_identity::{NewSession, PresentedToken, SessionEntry, SignInDevice, TokenHash};
@@ -40,7 +40,7 @@ pub(crate) struct ContinuedRow {
     used_from: Option<String>,
 }
 
-/// A session as its user is told of it.
+/// A session as its user is notified of it.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = sessions)]
 pub(crate) struct ListRow {

@@ -15,7 +15,7 @@ pub struct SqlSessionStarts {
 }
 
 impl SqlSessionStarts {
-    /// The sessions kept in `db`.
+    /// The sessions stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

@@ -24,7 +24,7 @@ const SWEPT_AT_ONCE: i64 = 500;
 /// Sessions in SQL.
 ///
 /// Of a session's tokens the spent ones stay for as long as a session lives
-/// without being used, so that a replay is told from a token nobody knows;
+/// without being used, so that a replay is distinguished from an unknown token;
 /// older ones go with a rotation, or a session used every quarter of an hour
 /// would leave 35,000 of them a year.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub struct SqlSessions {
 }
 
 impl SqlSessions {
-    /// The sessions kept in `db`.
+    /// The sessions stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

@@ -30,7 +30,7 @@ pub struct SqlSignInCodes {
 type CodeRow = (DbUid, Vec<u8>, DbInstant, Option<DbInstant>, Option<DbUid>);
 
 impl SqlSignInCodes {
-    /// The codes kept in `db`.
+    /// The codes stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

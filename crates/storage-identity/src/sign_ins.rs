@@ -22,7 +22,7 @@ pub struct SqlSignIns {
 }
 
 impl SqlSignIns {
-    /// The attempts kept in `db`.
+    /// The attempts stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -101,8 +101,8 @@ pub(crate) struct SignInRow {
 }
 
 impl SignInRow {
-    fn new(user: UserId, at: Timestamp, device: SignInDevice, told: (&str, &str)) -> Self {
-        let (outcome, method) = told;
+    fn new(user: UserId, at: Timestamp, device: SignInDevice, reported: (&str, &str)) -> Self {
+        let (outcome, method) = reported;
         Self {
             id: DbUid(SignInId::generate().0),
             at: DbInstant(at),
@@ -123,8 +123,8 @@ impl SignInRow {
 /// The sign-in that a session begins with.
 impl From<&NewSession> for SignInRow {
     fn from(new: &NewSession) -> Self {
-        let told = (SignInOutcome::SignedIn.name(), new.method.name());
-        let row = Self::new(new.user, new.at, new.device.clone(), told);
+        let reported = (SignInOutcome::SignedIn.name(), new.method.name());
+        let row = Self::new(new.user, new.at, new.device.clone(), reported);
         Self { session_id: Some(DbUid(new.session.0)), ..row }
     }
 }
@@ -133,8 +133,8 @@ impl From<FailedSignIn> for SignInRow {
     fn from(attempt: FailedSignIn) -> Self {
         // Nobody has an id that was never given to anybody.
         let user = attempt.user.unwrap_or_else(UserId::generate);
-        let told = (attempt.outcome.name(), attempt.method.name());
-        Self::new(user, attempt.at, attempt.device, told)
+        let reported = (attempt.outcome.name(), attempt.method.name());
+        Self::new(user, attempt.at, attempt.device, reported)
     }
 }
 

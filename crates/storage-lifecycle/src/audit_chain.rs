@@ -101,11 +101,11 @@ impl SqlAuditChain {
 
     /// Verifies every entry, its position and the checkpoints, with an
     /// `exported` one from elsewhere. Nothing may have been deleted that is
-    /// younger than `kept_since`.
+    /// younger than `stored_since`.
     pub async fn verify(
         &self,
         exported: Option<&AuditCheckpoint>,
-        kept_since: Timestamp,
+        stored_since: Timestamp,
     ) -> Result<ChainReport, Unavailable> {
         let signer = self.signer()?;
         let parsed = exported.and_then(AuditCheckpoint::row);
@@ -116,7 +116,7 @@ impl SqlAuditChain {
         if let Some(it) = exported.filter(|_| parsed.is_none()) {
             verification.report(ChainFault::Forged { position: it.position });
         }
-        if let Some(it) = anchor.as_ref().filter(|it| it.at.0 >= kept_since) {
+        if let Some(it) = anchor.as_ref().filter(|it| it.at.0 >= stored_since) {
             verification.report(ChainFault::DeletedEarly { position: it.position, at: it.at.0 });
         }
         loop {

@@ -38,7 +38,7 @@ macro_rules! selected {
 }
 
 impl SqlAuditLog {
-    /// The audit log kept in `db`.
+    /// The audit log stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -91,10 +91,10 @@ impl SqlAuditLog {
         row: EntryRow,
         sides: &HashMap<DbUid, Vec<IdentityRow>>,
     ) -> Result<AuditRecord, DbError> {
-        let kept = sides.get(&row.id).map(Vec::as_slice).unwrap_or_default();
+        let stored = sides.get(&row.id).map(Vec::as_slice).unwrap_or_default();
         Ok(AuditRecord {
-            actor: self.side(&row, AuditPart::Actor, kept)?,
-            subject: self.side(&row, AuditPart::Subject, kept)?,
+            actor: self.side(&row, AuditPart::Actor, stored)?,
+            subject: self.side(&row, AuditPart::Subject, stored)?,
             id: row.id.0,
             at: row.at.0,
             action: row.action,
@@ -108,17 +108,17 @@ impl SqlAuditLog {
         &self,
         entry: &EntryRow,
         part: AuditPart,
-        kept: &[IdentityRow],
+        stored: &[IdentityRow],
     ) -> Result<AuditSide, DbError> {
         let commitment = match part {
             AuditPart::Actor => &entry.actor_commitment,
             AuditPart::Subject => &entry.subject_commitment,
         };
-        let identity = kept.iter().find(|it| it.part == part.name());
+        let identity = stored.iter().find(|it| it.part == part.name());
         Ok(match (commitment, identity) {
             (Some(commitment), Some(IdentityRow { sealed: Some(sealed), .. })) => {
-                let kept = (sealed.as_slice(), commitment.as_slice());
-                match AuditIdentity::open(self.db.seal()?, entry.id.0, part, kept) {
+                let stored = (sealed.as_slice(), commitment.as_slice());
+                match AuditIdentity::open(self.db.seal()?, entry.id.0, part, stored) {
                     Some(AuditIdentity { user, address, agent }) => {
                         AuditSide::Known(AuditPerson { user, address, agent })
                     }

@@ -71,8 +71,8 @@ async fn chats_of(
     }
     let Some(seal) = sealer.seal_for(user).await? else { return Ok(ExportPage::default()) };
     let mut bodies = bodies(db, user, rows.iter().map(|it| it.id).collect()).await?;
-    let told = rows.iter().map(|row| export_chat(row, bodies.remove(&row.id), &seal));
-    Ok(ExportPage { rows: told.collect::<Result<_, _>>()?, next })
+    let reported = rows.iter().map(|row| export_chat(row, bodies.remove(&row.id), &seal));
+    Ok(ExportPage { rows: reported.collect::<Result<_, _>>()?, next })
 }
 
 async fn rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ChatRow>, DbError> {

@@ -1,4 +1,4 @@
-//! All that is kept of a person, in SQL.
+//! All that is stored of a person, in SQL.
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -25,7 +25,7 @@ use crate::sections::{
 };
 use crate::synced::{LEDGER, SYNC_ITEMS};
 
-/// The sections, in the order in which they are told.
+/// The sections, in the order of the export.
 const SECTIONS: [ExportSection; 19] = [
     ACCOUNT,
     SECOND_FACTOR,
@@ -54,11 +54,11 @@ pub(crate) const AUDIT_ENTRIES: ExportSection = ExportSection {
     read: |data, user, after| Box::pin(data.audit(user, after)),
 };
 
-/// The sides of the entries, which are told with them.
+/// The sides of the entries, which are reported with them.
 pub(crate) const AUDIT_IDENTITIES: ExportSection =
     ExportSection { columns: &["part", "sealed"], ..AUDIT_ENTRIES };
 
-/// All that is kept of a person, in SQL.
+/// All that is stored of a person, in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlPersonalData {
     pub(crate) db: Database,
@@ -114,7 +114,7 @@ impl PersonalData for SqlPersonalData {
 fn entry(user: UserId, record: AuditRecord) -> ExportedRow {
     let place = Cursor { at: record.at, id: record.id };
     let changes = record.changes.and_then(|it| serde_json::from_str::<Value>(&it).ok());
-    let told = json!({
+    let reported = json!({
         "id": record.id,
         "at": record.at,
         "action": record.action,
@@ -124,7 +124,7 @@ fn entry(user: UserId, record: AuditRecord) -> ExportedRow {
         "actor": side(user, record.actor),
         "subject": side(user, record.subject),
     });
-    (place, told)
+    (place, reported)
 }
 
 /// Exports one side of an entry, unless that is somebody else.

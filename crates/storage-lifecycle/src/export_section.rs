@@ -7,12 +7,12 @@ use serde_json::Value;
 use crate::export::SqlPersonalData;
 use crate::sections::{ExportedRow, PAGE};
 
-/// Section of the export: what people are told of one table, or of several.
+/// Section of the export: what people are notified of one table, or of several.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportSection {
     /// Name of the section in the export.
     pub name: &'static str,
-    /// Columns of the table that it tells.
+    /// Columns of the table that it exports.
     pub columns: &'static [&'static str],
     /// Reads the page of a person's rows behind a cursor.
     pub(crate) read: ReadPage,
@@ -36,7 +36,7 @@ pub(crate) fn cursor_page(rows: Vec<ExportedRow>) -> ExportPage {
     ExportPage { rows: rows.into_iter().map(|it| to_line(it.1)).collect(), next }
 }
 
-/// A row as text. What is not there is not told as `null`.
+/// A row as text. What is not there is not reported as `null`.
 fn to_line(mut row: Value) -> String {
     strip(&mut row);
     row.to_string()

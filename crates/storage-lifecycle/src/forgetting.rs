@@ -53,8 +53,8 @@ connection_trait! {
             self.hold_usage().await?;
             let used = diesel::update(ai_usage::table.filter(ai_usage::user_id.eq(user)));
             used.set(ai_usage::user_id.eq(nobody)).execute(self).await?;
-            let told = audit_identities::table.filter(audit_identities::user_id.eq(user));
-            diesel::delete(told).execute(self).await?;
+            let reported = audit_identities::table.filter(audit_identities::user_id.eq(user));
+            diesel::delete(reported).execute(self).await?;
             let invited = invitations::table;
             let invited = invited.filter(invitations::email_folded.eq(email_folded));
             diesel::delete(invited).execute(self).await?;

@@ -1,4 +1,4 @@
-//! Every table there is: what of it people are told, and what becomes of it
+//! Every table: what of it is exported to its owner, and what becomes of it
 //! when they go.
 
 use crate::account::{ACCOUNT, PROVISIONING, SECOND_FACTOR};
@@ -20,9 +20,9 @@ pub struct InventoryTable {
     pub name: &'static str,
     /// Treatment of a person's rows when the account is erased.
     pub erasure: ErasurePolicy,
-    /// Section of the export that tells people of their rows.
+    /// Section of the export with a person's rows.
     pub export: Option<ExportSection>,
-    /// The columns that they are not told, each with the reason.
+    /// The columns that are not exported, each with the reason.
     pub left_out: &'static [(&'static str, &'static str)],
 }
 
@@ -38,7 +38,7 @@ pub enum ErasurePolicy {
 }
 
 impl InventoryTable {
-    /// Returns the columns that people are told of their rows.
+    /// Returns the columns that people are notified of their rows.
     pub fn exported(&self) -> &'static [&'static str] {
         self.export.map_or(&[], |it| it.columns)
     }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::export_section::{ExportSection, cursor_page, single_page};
 
-/// A row as it is told, and its place among the others.
+/// A row as exported, and its cursor.
 pub(crate) type ExportedRow = (Cursor, Value);
 
 /// Number of rows that are held in memory at once.

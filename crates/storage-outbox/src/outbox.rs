@@ -44,7 +44,7 @@ macro_rules! of_claim {
 }
 
 impl SqlOutbox {
-    /// The mails kept in `db`.
+    /// The mails stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

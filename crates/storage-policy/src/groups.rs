@@ -42,7 +42,7 @@ macro_rules! lock {
 }
 
 impl SqlGroups {
-    /// The groups kept in `db`.
+    /// The groups stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

@@ -18,7 +18,7 @@ pub struct SqlKeyRegister {
 }
 
 impl SqlKeyRegister {
-    /// The name kept in `db`.
+    /// The name stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -34,9 +34,9 @@ impl KeyRegister for SqlKeyRegister {
                 .on_conflict_do_nothing()
                 .execute(conn)
                 .await?;
-            let kept = master_key::table.find(ROW).select(master_key::key_id);
-            let kept = KeyId::from_stored(kept.first(conn).await?);
-            if kept == *ours { InstalledKey::Ours } else { InstalledKey::Other(kept) }
+            let stored = master_key::table.find(ROW).select(master_key::key_id);
+            let stored = KeyId::from_stored(stored.first(conn).await?);
+            if stored == *ours { InstalledKey::Ours } else { InstalledKey::Other(stored) }
         })?)
     }
 

@@ -15,7 +15,7 @@ pub struct SqlSalts {
 }
 
 impl SqlSalts {
-    /// The salts kept in `db`.
+    /// The salts stored in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -38,8 +38,8 @@ impl SqlSalts {
             }
             let insert = diesel::insert_into(person_salts::table).values(row);
             insert.on_conflict_do_nothing().execute(conn).await?;
-            let kept = person_salts::table.find(person).select(person_salts::salt);
-            Ok(Some(parse_salt(kept.first(conn).await?)?))
+            let stored = person_salts::table.find(person).select(person_salts::salt);
+            Ok(Some(parse_salt(stored.first(conn).await?)?))
         })
     }
 }
@@ -48,7 +48,7 @@ impl SqlSalts {
 impl SaltStore for SqlSalts {
     async fn salt(&self, person: UserId, fresh: Salt) -> Result<Option<Salt>, Unavailable> {
         match self.load_salt(person).await? {
-            Some(kept) => Ok(Some(kept)),
+            Some(stored) => Ok(Some(stored)),
             None => Ok(self.insert_or_load(person, &fresh).await?),
         }
     }

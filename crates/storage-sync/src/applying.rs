@@ -47,22 +47,22 @@ impl SqlSyncStore {
             if ledger.encrypted && !changes.encrypted {
                 return Ok(Applied::EncryptedOnly);
             }
-            let kept = conn.stored_rows(user, &named).await?;
-            let mut plan = push.plan(&kept, &conn.read_only_ids(&named).await?, &ledger);
-            let growth = ItemGrowth::of_plan(&plan, &kept);
+            let stored = conn.stored_rows(user, &named).await?;
+            let mut plan = push.plan(&stored, &conn.read_only_ids(&named).await?, &ledger);
+            let growth = ItemGrowth::of_plan(&plan, &stored);
             let living = conn.living(user, &growth.channels()).await?;
             let surpluses = match growth.check(&living, &push.settings.limits) {
                 Ok(surpluses) => surpluses,
                 Err(exceeded) => return Ok(Applied::OverQuota(exceeded)),
             };
-            let mut bytes = plan.byte_growth(&kept);
+            let mut bytes = plan.byte_growth(&stored);
             if let Err(storage) = ledger.check_storage(bytes, push.settings.max_storage) {
                 return Ok(Applied::OutOfStorage(storage));
             }
             if !plan.conflicts.is_empty() {
-                let told: Vec<ItemKey> = plan.conflicts.iter().map(|it| it.key).collect();
-                let bodies = conn.bodies(user, &told).await?;
-                push.fill_server_versions(&mut plan.conflicts, &bodies, &kept);
+                let reported: Vec<ItemKey> = plan.conflicts.iter().map(|it| it.key).collect();
+                let bodies = conn.bodies(user, &reported).await?;
+                push.fill_server_versions(&mut plan.conflicts, &bodies, &stored);
             }
 
             let event = EventRow::push(user, changes, &plan);
@@ -79,7 +79,7 @@ impl SqlSyncStore {
             if changed {
                 conn.count_change(user, at, bytes).await?;
             }
-            if event.tells_something() {
+            if event.reports_something() {
                 diesel::insert_into(sync_events::table).values(event).execute(conn).await?;
             }
             let conflicts = changes.refused.iter().cloned().chain(plan.conflicts).collect();
@@ -112,13 +112,13 @@ struct StampedWrites {
 impl PushTransaction<'_> {
     fn plan(
         &self,
-        kept: &HashMap<ItemKey, StoredItem>,
+        stored: &HashMap<ItemKey, StoredItem>,
         read_only: &ReadOnlyIds,
         ledger: &Ledger,
     ) -> PushPlan {
         let Changes { items, deletes, seen_up_to, deleted_at, device, .. } = self.changes;
         let planner = PushPlanner {
-            kept,
+            stored,
             seen_up_to: *seen_up_to,
             device: device.as_deref(),
             deleted_at: *deleted_at,
@@ -130,18 +130,18 @@ impl PushTransaction<'_> {
         planner.plan(items.collect(), deletes.clone())
     }
 
-    /// Adds what was kept to what is told.
+    /// Adds what was held back to what is reported.
     fn fill_server_versions(
         &self,
         conflicts: &mut [Conflict],
         bodies: &HashMap<ItemKey, Vec<u8>>,
-        kept: &HashMap<ItemKey, StoredItem>,
+        stored: &HashMap<ItemKey, StoredItem>,
     ) {
         for conflict in conflicts.iter_mut().filter(|it| it.refusal.is_none()) {
             let key = conflict.key;
             conflict.server_version = match bodies.get(&key) {
                 Some(sealed) => sealed_bodies::open(self.seal, key, sealed),
-                None => kept.get(&key).and_then(|it| it.tombstone(key)),
+                None => stored.get(&key).and_then(|it| it.tombstone(key)),
             };
         }
     }

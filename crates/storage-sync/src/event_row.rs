@@ -61,7 +61,7 @@ impl EventRow {
 
     /// Returns whether it is worth being remembered: a push that changed
     /// nothing and met with nothing is not.
-    pub(crate) fn tells_something(&self) -> bool {
+    pub(crate) fn reports_something(&self) -> bool {
         self.stored + self.deleted + self.conflicts + self.refused > 0
     }
 }

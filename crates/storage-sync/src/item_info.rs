@@ -96,11 +96,11 @@ impl SyncAdminStore for SqlSyncAdminStore {
         let all = mine.select((channel, count_star(), diesel::dsl::count(deleted_at)));
         let rows: Vec<(i16, i64, i64)> = on_conn!(self.db.reader(), |conn| all.load(conn).await?)?;
         let number = |it| u32::try_from(it).unwrap_or(u32::MAX);
-        let told = |(code, all, deleted)| {
+        let reported = |(code, all, deleted)| {
             let kind = Channel::from_code(code).ok_or(DbError::Unreadable("sync_items.channel"))?;
             Ok((kind, number(all - deleted), number(deleted)))
         };
-        rows.into_iter().map(told).collect()
+        rows.into_iter().map(reported).collect()
     }
 
     async fn storage(&self, user: UserId, usual_limit: u64) -> Result<StorageUse, Unavailable> {

@@ -102,9 +102,10 @@ mod tests {
     fn texts_lie_one_behind_the_other_and_long_ones_apart() {
         let mut texts = Texts::default();
 
-        let kept = ["one", "two", &"x".repeat(PIECE), "three"].map(|it| texts.keep(it.as_bytes()));
+        let stored =
+            ["one", "two", &"x".repeat(PIECE), "three"].map(|it| texts.keep(it.as_bytes()));
 
-        let [one, two, long, three] = kept;
+        let [one, two, long, three] = stored;
         assert_eq!(
             (&*one, &*two, long.len(), &*three),
             (&b"one"[..], &b"two"[..], PIECE, &b"three"[..])

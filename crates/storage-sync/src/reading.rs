@@ -114,18 +114,18 @@ impl SyncReader for SqlSyncReader {
     }
 
     async fn catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, Unavailable> {
-        let kept = self
+        let stored = self
             .catalogue_cache
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .get(&group)
             .cloned();
-        if let Some((_, catalogue)) = kept.filter(|(kept, _)| *kept == version) {
+        if let Some((_, catalogue)) = stored.filter(|(stored, _)| *stored == version) {
             return Ok(catalogue);
         }
         let catalogue = catalogue_of(&self.db, group).await?;
-        let mut given = self.catalogue_cache.lock().unwrap_or_else(PoisonError::into_inner);
-        given.insert(group, (version, catalogue.clone()));
+        let mut input = self.catalogue_cache.lock().unwrap_or_else(PoisonError::into_inner);
+        input.insert(group, (version, catalogue.clone()));
         Ok(catalogue)
     }
 

@@ -1,4 +1,4 @@
-//! Bodies as they are kept: sealed for the row they stand in.
+//! Bodies as they are stored: sealed for the row they stand in.
 
 use pia_kernel::Secret;
 use pia_sealing::{PersonSeal, SealContext, UnsealError};
@@ -13,7 +13,7 @@ pub(crate) fn seal(with: &PersonSeal, key: ItemKey, body: &str) -> Result<Vec<u8
 }
 
 /// Opens the body of an item, unless it was sealed under a master key that was
-/// given up: one such row must not keep all others from being told.
+/// given up: one such row must not keep all others from being reported.
 pub(crate) fn open(with: &PersonSeal, key: ItemKey, sealed: &[u8]) -> Option<String> {
     let opened = opened_body(key, with.open(seal_context(&row(key)), sealed))?;
     String::from_utf8(opened).ok()

@@ -176,7 +176,7 @@ struct StoredItemRow {
 }
 
 fn stored_item(row: StoredItemRow) -> Result<(ItemKey, StoredItem), DbError> {
-    let kept = StoredItem {
+    let stored = StoredItem {
         stamp: row.stamp.0,
         changed_at: row.changed_at.0,
         deleted_at: row.deleted_at.map(|it| it.0),
@@ -186,5 +186,5 @@ fn stored_item(row: StoredItemRow) -> Result<(ItemKey, StoredItem), DbError> {
         last_rejected_digest: row.beaten,
         size: row.size.unsigned_abs(),
     };
-    Ok((key(row.channel, row.id)?, kept))
+    Ok((key(row.channel, row.id)?, stored))
 }

@@ -150,7 +150,7 @@ fn sqlite_setup(path: &str, pragmas: String) -> SetupCallback<AsyncSqlite> {
 }
 
 /// actix-web workers each run a current-thread runtime. The task which drives
-/// a connection must not wait for the worker that asked for it, so it is
+/// a connection must not wait for the worker that requested it, so it is
 /// spawned on the runtime that built the pool.
 fn postgres_setup(connector: Connector, limit: Duration) -> SetupCallback<AsyncPgConnection> {
     let (main, limits) = (Handle::current(), postgres_limits(limit));

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_is_told_by_what_ends_the_first_pair() {
+    fn the_form_is_reported_by_what_ends_the_first_pair() {
         assert_eq!(pairs("host='a;b' port=1").len(), 2);
         assert_eq!(pairs("Host='a';Port=1").len(), 2);
         assert_eq!(pairs("host=db password=a;b=c").len(), 2);

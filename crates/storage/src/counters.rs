@@ -29,7 +29,7 @@ struct Waiting {
 
 struct QueuedCount {
     statement: Box<dyn Statement>,
-    tell: oneshot::Sender<Result<usize, DbError>>,
+    report: oneshot::Sender<Result<usize, DbError>>,
 }
 
 /// An insert, update or delete, on either backend.
@@ -49,8 +49,8 @@ where
 
     fn on_postgres(self: Box<Self>, conn: &AsyncPgConnection) -> BoxFuture<'_, QueryResult<usize>> {
         Box::pin(async move {
-            let told = AsyncCommit(*self).get_result::<(String, i64)>(&mut &*conn).await?;
-            Ok(usize::try_from(told.1).unwrap_or_default())
+            let reported = AsyncCommit(*self).get_result::<(String, i64)>(&mut &*conn).await?;
+            Ok(usize::try_from(reported.1).unwrap_or_default())
         })
     }
 }
@@ -102,12 +102,12 @@ impl Database {
     where
         S: QueryFragment<Pg> + QueryFragment<Sqlite> + QueryId + Send + 'static,
     {
-        let (tell, told) = oneshot::channel();
-        if self.counts.put(QueuedCount { statement: Box::new(statement), tell }) {
+        let (report, reported) = oneshot::channel();
+        if self.counts.put(QueuedCount { statement: Box::new(statement), report }) {
             let (db, turn) = (self.clone(), WriterGuard(self.counts.clone()));
             self.main.spawn(async move { db.count_waiting(&turn).await });
         }
-        told.await.unwrap_or(Err(DbError::Abandoned))
+        reported.await.unwrap_or(Err(DbError::Abandoned))
     }
 
     /// Writes what waits until nothing does.
@@ -122,7 +122,7 @@ impl Database {
             match conn {
                 Ok(Conn::Sqlite(mut conn)) => on_sqlite(&mut conn, counts).await,
                 Ok(Conn::Postgres(conn)) => on_postgres(&conn, counts).await,
-                Err(err) => fail(counts.into_iter().map(|it| it.tell), err),
+                Err(err) => fail(counts.into_iter().map(|it| it.report), err),
             }
         }
     }
@@ -163,8 +163,8 @@ impl Drop for WriterGuard {
 
 /// All in one transaction: a statement that fails undoes itself alone.
 async fn on_sqlite(conn: &mut AsyncSqlite, counts: Vec<QueuedCount>) {
-    let (statements, tells): (Vec<_>, Vec<_>) =
-        counts.into_iter().map(|it| (it.statement, it.tell)).unzip();
+    let (statements, reports): (Vec<_>, Vec<_>) =
+        counts.into_iter().map(|it| (it.statement, it.report)).unzip();
     let written = conn
         .spawn_blocking(move |conn| {
             conn.immediate_transaction(|conn| {
@@ -174,27 +174,27 @@ async fn on_sqlite(conn: &mut AsyncSqlite, counts: Vec<QueuedCount>) {
         .await;
     match written {
         Ok(counted) => {
-            for (tell, counted) in tells.into_iter().zip(counted) {
-                // Who has gone need not be told.
-                drop(tell.send(counted.map_err(DbError::from)));
+            for (report, counted) in reports.into_iter().zip(counted) {
+                // Deleted users need no notice.
+                drop(report.send(counted.map_err(DbError::from)));
             }
         }
-        Err(err) => fail(tells.into_iter(), DbError::Query(err)),
+        Err(err) => fail(reports.into_iter(), DbError::Query(err)),
     }
 }
 
 /// All are sent before the first is answered.
 async fn on_postgres(conn: &AsyncPgConnection, counts: Vec<QueuedCount>) {
-    join_all(counts.into_iter().map(async |QueuedCount { statement, tell }| {
+    join_all(counts.into_iter().map(async |QueuedCount { statement, report }| {
         let counted = statement.on_postgres(conn).await;
-        drop(tell.send(counted.map_err(DbError::from)));
+        drop(report.send(counted.map_err(DbError::from)));
     }))
     .await;
 }
 
-fn fail(tells: impl Iterator<Item = oneshot::Sender<Result<usize, DbError>>>, err: DbError) {
+fn fail(reports: impl Iterator<Item = oneshot::Sender<Result<usize, DbError>>>, err: DbError) {
     let err = Arc::new(err);
-    for tell in tells {
-        drop(tell.send(Err(DbError::Batch(Arc::clone(&err)))));
+    for report in reports {
+        drop(report.send(Err(DbError::Batch(Arc::clone(&err)))));
     }
 }

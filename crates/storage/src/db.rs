@@ -93,7 +93,7 @@ impl DbError {
     /// something that may not happen again: a deadlock, or a conflict with
     /// another one.
     ///
-    /// A deadlock is not told apart by diesel, nor by a message that does not
+    /// A deadlock is not distinguished by diesel, nor by a message that does not
     /// depend on the server's language, so it is sought among all that diesel
     /// has no name for. Each of them was rolled back; that another is tried
     /// once more in vain does no harm.

@@ -70,7 +70,7 @@ macro_rules! row {
             ledgers::umk_version,
             ledgers::reset_at,
             ledgers::stored_bytes,
-            // No join: SQLite is told the names of columns alone here.
+            // No join: SQLite gets the names of columns alone here.
             group_settings::table
                 .filter(
                     group_settings::group_id

@@ -87,8 +87,8 @@ fn is_tls(err: &(dyn Error + 'static)) -> bool {
 }
 
 fn refused(err: &tokio_postgres::Error) -> ConnectionError {
-    let said: Vec<_> = causes(err).map(ToString::to_string).collect();
-    ConnectionError::BadConnection(said.join(": "))
+    let message: Vec<_> = causes(err).map(ToString::to_string).collect();
+    ConnectionError::BadConnection(message.join(": "))
 }
 
 fn causes<'a>(err: &'a tokio_postgres::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

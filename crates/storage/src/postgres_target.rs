@@ -232,8 +232,8 @@ fn url(rest: &str) -> Result<Vec<Setting>, TargetError> {
         ("port", ports.join(",")),
         ("dbname", decoded(database)?),
     ];
-    let given = parts.into_iter().filter(|(_, value)| !value.is_empty());
-    let mut pairs: Vec<_> = given.map(|(name, value)| Setting::new(0, name, value)).collect();
+    let input = parts.into_iter().filter(|(_, value)| !value.is_empty());
+    let mut pairs: Vec<_> = input.map(|(name, value)| Setting::new(0, name, value)).collect();
     pairs.extend(connection_string::query(query)?);
     Ok(pairs)
 }

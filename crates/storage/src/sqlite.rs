@@ -20,7 +20,7 @@ const OURS_ALONE: u32 = 0o600;
 const ATTEMPTS: u32 = 250;
 const APART: Duration = Duration::from_millis(20);
 
-/// Makes the file if it is missing, and tells what stands in the way of that.
+/// Makes the file if it is missing, and reports what stands in the way of that.
 /// Answers its absolute path, which SQLite cannot take for anything else.
 pub(crate) fn prepare(path: &Path) -> Result<String, OpenDatabaseError> {
     let failed = |err: io::Error| OpenDatabaseError::File(path.to_owned(), err.to_string());
@@ -63,5 +63,5 @@ pub(crate) fn open(path: &str, pragmas: &str) -> ConnectionResult<SqliteConnecti
 }
 
 fn is_busy(err: &diesel::result::Error) -> bool {
-    matches!(err, DatabaseError(_, said) if said.message() == "database is locked")
+    matches!(err, DatabaseError(_, message) if message.message() == "database is locked")
 }

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_told_apart() {
+    fn what_is_no_file_is_distinguished() {
         use TargetError::{Memory, Missing, OtherProvider, Unknown, Value};
 
         for (text, error) in [

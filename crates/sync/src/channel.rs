@@ -42,7 +42,7 @@ pub enum Merge {
     AppendOnly,
 }
 
-/// Field that tells an item of a channel from the others.
+/// Field that distinguishes an item of a channel from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemId {
     /// `id`: its own, which the server writes into items that came without.
@@ -83,7 +83,7 @@ pub struct ChannelRules {
     pub name: &'static str,
     /// Code in the database, never changed.
     pub code: i16,
-    /// Field that tells its items apart.
+    /// Field that distinguishes its items.
     pub item_id: ItemId,
     /// True if its items may be end-to-end encrypted.
     pub may_be_encrypted: bool,
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_codes_tell_channels_apart() {
+    fn names_and_codes_report_channels_apart() {
         let names: HashSet<_> = Channel::ALL.iter().map(|it| it.name()).collect();
         let codes: HashSet<_> = Channel::ALL.iter().map(|it| it.code()).collect();
 

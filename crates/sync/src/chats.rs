@@ -1,4 +1,4 @@
-//! Chats as their owners' devices write them: stored, told, deleted.
+//! Chats as their owners' devices write them: stored, reported, deleted.
 
 mod blob;
 mod document;
@@ -51,7 +51,7 @@ pub enum PutChat {
     Created(Vec<u8>),
     /// Chat replaced an older version.
     Replaced(Vec<u8>),
-    /// Stored version is newer and was kept.
+    /// Stored version is newer and was stored.
     Newer(StoredChat),
 }
 

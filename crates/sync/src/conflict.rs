@@ -1,4 +1,4 @@
-//! Conflicts that a device is told of besides the success of its push.
+//! Conflicts that a device is notified of besides the success of its push.
 
 use crate::item::{ItemKey, ItemRejection};
 
@@ -40,7 +40,7 @@ impl Conflict {
         Self { key, resolution, refusal: None, server_version: None }
     }
 
-    /// An item is not kept for what it is.
+    /// An item is not stored for what it is.
     pub fn refused(key: ItemKey, refusal: ItemRejection) -> Self {
         let resolution = Resolution::ServerWins;
         Self { key, resolution, refusal: Some(refusal), server_version: None }

@@ -1,4 +1,4 @@
-//! Thing that a device keeps in step, as it was sent and as it is kept.
+//! Thing that a device keeps in step, as it was sent and as it is stored.
 
 use pia_kernel::{Timestamp, UserId};
 use ring::digest;
@@ -31,7 +31,7 @@ pub struct ReceivedItem {
     pub fields: Map<String, Value>,
 }
 
-/// An item that may be kept.
+/// An item that may be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// Key of the item.

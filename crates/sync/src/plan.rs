@@ -90,7 +90,7 @@ pub struct ReadOnlyIds {
 /// Planner of a push, change by change.
 pub struct PushPlanner<'a> {
     /// Stored states of all that the push names.
-    pub kept: &'a HashMap<ItemKey, StoredItem>,
+    pub stored: &'a HashMap<ItemKey, StoredItem>,
     /// Up to which stamp the device had seen everything.
     pub seen_up_to: Option<Timestamp>,
     /// Device, if it named itself.
@@ -123,21 +123,21 @@ impl PushPlanner<'_> {
         let mut now: HashMap<ItemKey, StoredItem> = HashMap::new();
         let (items, refused) = self.writable(items);
         for (item, digest) in last_of_each(items) {
-            let kept = self.kept.get(&item.key);
-            match self.decide(&item, &digest, kept) {
+            let stored = self.stored.get(&item.key);
+            match self.decide(&item, &digest, stored) {
                 ItemDecision::Same => {}
                 ItemDecision::Keep => {
                     plan.conflicts.push(Conflict::resolved(item.key, Resolution::ServerWins));
                     // Once is enough: some devices say the same in each cycle.
                     let (key, loser) = (item.key, rejected_digest(&item, digest));
-                    if kept.is_none_or(|it| it.last_rejected_digest.as_ref() != Some(&loser)) {
+                    if stored.is_none_or(|it| it.last_rejected_digest.as_ref() != Some(&loser)) {
                         plan.writes.push(ItemWrite::Restamp { key, rejected_digest: loser });
                     }
                 }
                 ItemDecision::Put => {
                     // The encrypted copy of what was there overwrites nothing.
                     let overwrites = |it: &StoredItem| item.changed_at > it.changed_at;
-                    if kept.is_some_and(|it| self.is_unseen(it) && overwrites(it)) {
+                    if stored.is_some_and(|it| self.is_unseen(it) && overwrites(it)) {
                         plan.conflicts.push(Conflict::resolved(item.key, Resolution::ClientWins));
                     }
                     now.insert(item.key, stored_after(&item, &digest));
@@ -146,14 +146,14 @@ impl PushPlanner<'_> {
             }
         }
         for key in deletes {
-            let Some(kept) = now.get(&key).or_else(|| self.kept.get(&key)) else { continue };
-            if kept.deleted_at.is_some() {
+            let Some(stored) = now.get(&key).or_else(|| self.stored.get(&key)) else { continue };
+            if stored.deleted_at.is_some() {
                 continue;
             }
-            let (changed_at, at) = (kept.changed_at, kept.changed_at.max(self.deleted_at));
+            let (changed_at, at) = (stored.changed_at, stored.changed_at.max(self.deleted_at));
             // One write a key: what was put by the same push goes unwritten.
             plan.writes.retain(|it| it.key() != key);
-            now.insert(key, StoredItem { deleted_at: Some(at), ..kept.clone() });
+            now.insert(key, StoredItem { deleted_at: Some(at), ..stored.clone() });
             plan.writes.push(ItemWrite::Tombstone { key, changed_at, at });
         }
         plan.conflicts.extend(refused);
@@ -182,32 +182,32 @@ impl PushPlanner<'_> {
         (writable, refused)
     }
 
-    fn decide(&self, item: &Item, digest: &[u8], kept: Option<&StoredItem>) -> ItemDecision {
-        let Some(kept) = kept else { return ItemDecision::Put };
-        if let Some(deleted_at) = kept.deleted_at {
+    fn decide(&self, item: &Item, digest: &[u8], stored: Option<&StoredItem>) -> ItemDecision {
+        let Some(stored) = stored else { return ItemDecision::Put };
+        if let Some(deleted_at) = stored.deleted_at {
             return if item.changed_at > deleted_at {
                 ItemDecision::Put
             } else {
                 ItemDecision::Keep
             };
         }
-        if kept.encrypted == item.encrypted && kept.digest == digest {
+        if stored.encrypted == item.encrypted && stored.digest == digest {
             return ItemDecision::Same;
         }
         // The encrypted copy of what was plain replaces it.
-        let encrypts = item.encrypted && !kept.encrypted;
+        let encrypts = item.encrypted && !stored.encrypted;
         if item.key.channel.rules().merge == Merge::AppendOnly {
             return if encrypts { ItemDecision::Put } else { ItemDecision::Same };
         }
-        if encrypts && item.changed_at == kept.changed_at {
+        if encrypts && item.changed_at == stored.changed_at {
             return ItemDecision::Put;
         }
         // Ciphertexts of one thing always differ, so equal times must do.
-        if item.encrypted && item.changed_at == kept.changed_at {
+        if item.encrypted && item.changed_at == stored.changed_at {
             return ItemDecision::Same;
         }
-        let overruled = self.strategy == ConflictStrategy::ServerWins && self.is_unseen(kept);
-        if overruled || item.changed_at <= kept.changed_at {
+        let overruled = self.strategy == ConflictStrategy::ServerWins && self.is_unseen(stored);
+        if overruled || item.changed_at <= stored.changed_at {
             ItemDecision::Keep
         } else {
             ItemDecision::Put
@@ -217,9 +217,9 @@ impl PushPlanner<'_> {
     /// Returns whether the device made its change without having seen the
     /// stored version. It has seen what it wrote itself, even if it missed the
     /// response.
-    fn is_unseen(&self, kept: &StoredItem) -> bool {
-        let own = self.device.is_some() && kept.device.as_deref() == self.device;
-        !own && self.seen_up_to.is_some_and(|seen| kept.stamp > seen)
+    fn is_unseen(&self, stored: &StoredItem) -> bool {
+        let own = self.device.is_some() && stored.device.as_deref() == self.device;
+        !own && self.seen_up_to.is_some_and(|seen| stored.stamp > seen)
     }
 }
 
@@ -243,8 +243,8 @@ impl ItemWrite {
 
 impl PushPlan {
     /// Number of living items that the plan adds to a channel.
-    pub fn growth(&self, channel: Channel, kept: &HashMap<ItemKey, StoredItem>) -> i64 {
-        let lives = |key: &ItemKey| kept.get(key).is_some_and(|it| it.deleted_at.is_none());
+    pub fn growth(&self, channel: Channel, stored: &HashMap<ItemKey, StoredItem>) -> i64 {
+        let lives = |key: &ItemKey| stored.get(key).is_some_and(|it| it.deleted_at.is_none());
         let of_channel = self.writes.iter().filter(|it| it.key().channel == channel);
         of_channel
             .map(|write| match write {
@@ -256,8 +256,8 @@ impl PushPlan {
     }
 
     /// Number of bytes that the plan adds to the storage.
-    pub fn byte_growth(&self, kept: &HashMap<ItemKey, StoredItem>) -> i64 {
-        let size = |key: &ItemKey| kept.get(key).map_or(0, |it| i64::from(it.size));
+    pub fn byte_growth(&self, stored: &HashMap<ItemKey, StoredItem>) -> i64 {
+        let size = |key: &ItemKey| stored.get(key).map_or(0, |it| i64::from(it.size));
         let growth = self.writes.iter().map(|write| match write {
             ItemWrite::Put { item, .. } => i64::from(item.size()) - size(&item.key),
             ItemWrite::Tombstone { key, .. } => -size(key),

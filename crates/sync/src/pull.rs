@@ -136,7 +136,7 @@ impl PullState {
 }
 
 impl PullService {
-    /// Reads from `reader`; which devices wait is told by `pending`, and which
+    /// Reads from `reader`; which devices wait is reported by `pending`, and which
     /// stamps were given by a server whose data was lost by `stamp_gaps`.
     pub fn new(
         reader: Arc<dyn SyncReader>,
@@ -146,7 +146,7 @@ impl PullService {
         Self { reader, pending, stamp_gaps }
     }
 
-    /// Loads the state for a device that asks for changes after `since`.
+    /// Loads the state for a device that requests changes after `since`.
     pub async fn pull_state(&self, user: UserId, since: Timestamp) -> Result<PullState, PullError> {
         let head = self.reader.head(user).await?.ok_or(PullError::Gone)?;
         Ok(PullState { head, since })
@@ -183,7 +183,7 @@ impl PullService {
         let (head, page) = read.ok_or(PullError::Gone)?;
         let standing = PullState { head, since: ask.since };
         // What was written after the look comes next time: a device that has
-        // seen more than there was is told so.
+        // seen more than there was is informed.
         let found = if standing.is_behind() {
             self.resolve_gap(user, ask, stamp_gap, page).await?
         } else {
@@ -199,7 +199,7 @@ impl PullService {
         ask.limit.and_then(|_| self.stamp_gaps.containing(ask.since))
     }
 
-    /// Finds out what a page tells that was read from the beginning of a gap. A
+    /// Finds out what a page reports that was read from the beginning of a gap. A
     /// device is to go on after the last row of its account from before. Where
     /// an instance wrote on while another started, it may have been no gap for
     /// this account, whose devices have stamps of it by right.

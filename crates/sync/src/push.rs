@@ -122,7 +122,7 @@ impl PushService {
 
     /// Takes a push: all of it that can be taken, or nothing.
     ///
-    /// What is refused for itself is told as a conflict and does not stop the
+    /// What is refused for itself is reported as a conflict and does not stop the
     /// rest, since a device would send it again for ever. The same push again
     /// changes nothing more.
     pub async fn push(&self, user: UserId, push: Push) -> Result<Pushed, PushError> {
@@ -155,7 +155,7 @@ impl PushService {
     }
 }
 
-/// The items of a push: those that may be kept, and those that may not.
+/// The items of a push: those that may be stored, and those that may not.
 #[derive(Default)]
 struct ValidatedItems {
     items: Vec<Item>,

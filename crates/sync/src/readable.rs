@@ -1,5 +1,5 @@
 //! Checks that every device can read an item. One that cannot gives up the
-//! whole response that it is in, and asks for the same again for ever.
+//! whole response that it is in, and requests the same again for ever.
 
 use serde_json::{Map, Value};
 
@@ -79,10 +79,10 @@ mod tests {
 
     #[test]
     fn a_job_runs_at_a_time_of_the_day() {
-        let told = |time: &str| checked(Channel::ScheduledJobs, &json!({ "timeOfDay": time }));
+        let reported = |time: &str| checked(Channel::ScheduledJobs, &json!({ "timeOfDay": time }));
 
         for time in ["00:00:00", "23:59:59", "08:30:00.5", "23:59:59.9999999"] {
-            assert_eq!(told(time), Ok(()), "{time}");
+            assert_eq!(reported(time), Ok(()), "{time}");
         }
         for time in [
             "",
@@ -100,7 +100,7 @@ mod tests {
             "soon",
             "08:30:00 ",
         ] {
-            assert_eq!(told(time), Err(ItemRejection::Unreadable), "{time}");
+            assert_eq!(reported(time), Err(ItemRejection::Unreadable), "{time}");
         }
         assert_eq!(checked(Channel::Todos, &json!({ "timeOfDay": "soon" })), Ok(()));
     }
@@ -108,13 +108,13 @@ mod tests {
     #[test]
     fn modes_are_named_by_numbers() {
         for key in MODE_KEYED_SETTINGS {
-            let told = |mode: &str| checked(Channel::Settings, &json!({ key: { mode: "x" } }));
+            let reported = |mode: &str| checked(Channel::Settings, &json!({ key: { mode: "x" } }));
 
             for mode in ["0", "2", "-1", "77", "2147483647"] {
-                assert_eq!(told(mode), Ok(()), "{key} {mode}");
+                assert_eq!(reported(mode), Ok(()), "{key} {mode}");
             }
             for mode in ["", "x", "-", "+1", "1.5", " 1", "2147483648", "9".repeat(99).as_str()] {
-                assert_eq!(told(mode), Err(ItemRejection::Unreadable), "{key} {mode}");
+                assert_eq!(reported(mode), Err(ItemRejection::Unreadable), "{key} {mode}");
             }
         }
     }
@@ -122,9 +122,9 @@ mod tests {
     #[test]
     fn an_item_is_no_deeper_than_every_device_reads() {
         let nested = |levels: usize| (0..levels).fold(json!(1), |it, _| json!([it]));
-        let told = |levels| checked(Channel::Memories, &json!({ "x": nested(levels) }));
+        let reported = |levels| checked(Channel::Memories, &json!({ "x": nested(levels) }));
 
-        assert_eq!((told(59), told(60)), (Ok(()), Err(ItemRejection::TooDeep)));
+        assert_eq!((reported(59), reported(60)), (Ok(()), Err(ItemRejection::TooDeep)));
         let objects = (0..60).fold(json!(1), |it, _| json!({ "x": it }));
         assert_eq!(checked(Channel::Todos, &objects), Ok(()));
         assert_eq!(checked(Channel::Todos, &json!({ "x": objects })), Err(ItemRejection::TooDeep));

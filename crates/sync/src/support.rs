@@ -1,4 +1,4 @@
-//! Looking at what is kept, and taking all of it away.
+//! Looking at what is stored, and taking all of it away.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub enum SupportError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Looks at what is kept of people, and takes it away.
+/// Looks at what is stored of people, and takes it away.
 #[derive(Clone)]
 pub struct Support {
     holdings: Arc<dyn SyncAdminStore>,
@@ -102,7 +102,7 @@ impl Support {
         self.holdings.storage(user, usual_limit).await
     }
 
-    /// Everything that is kept of a person, without what it says.
+    /// Everything that is stored of a person, without what it says.
     pub async fn all_items(&self, user: UserId) -> Result<Vec<ItemInfo>, Unavailable> {
         let mut all: Vec<ItemInfo> = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! Clocks that do as they are told.
+//! Clocks that tests set.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manual_clock_moves_only_when_told() {
+    fn a_manual_clock_moves_only_when_reported() {
         let clock = ManualClock::new(Timestamp::UNIX_EPOCH);
 
         clock.advance(Duration::from_secs(3));

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct RelayBehaviour {
     /// TLS of the relay.
     pub tls: RelayTls,
-    /// Name and password that it asks for.
+    /// Name and password that it requests.
     pub user: Option<(&'static str, &'static str)>,
     /// Number of mails it puts off before it takes one.
     pub defer: u32,
@@ -47,7 +47,7 @@ pub enum RelayTls {
     /// No TLS.
     #[default]
     Never,
-    /// TLS, once it was asked for, and nothing before.
+    /// TLS, once it was requested, and nothing before.
     StartTls,
     /// TLS from the beginning.
     Wrapped,
@@ -70,7 +70,7 @@ pub struct DeliveredMail {
     pub raw: String,
     /// True if nobody could read along.
     pub encrypted: bool,
-    /// User that authenticated, if the relay asks for one.
+    /// User that authenticated, if the relay requests one.
     pub user: Option<String>,
     /// Over which of the relay's connections it came, counted from one.
     pub connection: u32,
@@ -91,8 +91,8 @@ impl DeliveredMail {
         self.header("subject").unwrap_or_default()
     }
 
-    /// The links in its text, in their order; the first is what it asks for, if
-    /// it asks for something.
+    /// The links in its text, in their order; the first is what it requests, if
+    /// it requests something.
     pub fn links(&self) -> Vec<String> {
         let words = self.text.split_whitespace();
         words.filter(|it| it.starts_with("http")).map(str::to_owned).collect()
@@ -137,7 +137,7 @@ impl FakeRelay {
         let mut words = BufReader::new(stdout).lines();
         let first = tokio::time::timeout(PATIENCE, read_line::<Listening>(&mut words)).await;
         let port = first.expect("a relay in time").expect("a relay that listens").port;
-        let (sender, told) = unbounded_channel();
+        let (sender, reported) = unbounded_channel();
         #[expect(clippy::disallowed_methods, reason = "ends with the relay")]
         let _reading = tokio::spawn(async move {
             while let Some(mail) = read_line(&mut words).await {
@@ -145,7 +145,7 @@ impl FakeRelay {
                 drop(sender.send(mail));
             }
         });
-        Self { port, certificate, child, delivered: Mutex::new(told), _dir: dir }
+        Self { port, certificate, child, delivered: Mutex::new(reported), _dir: dir }
     }
 
     /// Returns the host as settings name it.
@@ -160,13 +160,13 @@ impl FakeRelay {
         next.await.expect("a mail in time").expect("a mail")
     }
 
-    /// Ends it. Answers the mails that it took and that were not asked for.
+    /// Ends it. Answers the mails that it took and that were not requested.
     pub async fn stop(mut self) -> Vec<DeliveredMail> {
         drop(self.child.stdin.take());
-        let mut told = self.delivered.lock().await;
+        let mut reported = self.delivered.lock().await;
         let mut left = Vec::new();
         let reading = async {
-            while let Some(mail) = told.recv().await {
+            while let Some(mail) = reported.recv().await {
                 left.push(mail);
             }
         };

@@ -63,7 +63,7 @@ async fn a_whole_answer_comes_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_stream_is_always_asked_for_its_usage_and_a_cap_keeps_its_name() {
+async fn a_stream_is_always_requested_its_usage_and_a_cap_keeps_its_name() {
     let (server, endpoint) = server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
     let cap = OutputCap { tokens: 7, name: Some(CapName::MaxTokens) };
     let call = ChatCall {
@@ -179,7 +179,7 @@ async fn an_upstream_that_never_answers_is_silent() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_not_there_is_unreachable_and_no_secret_is_told() {
+async fn an_upstream_that_is_not_there_is_unreachable_and_no_secret_is_reported() {
     let peer = Peer::start().await;
     let endpoint = peer.endpoint.replace("http://", "http://user:secret@");
     drop(peer);

@@ -20,7 +20,7 @@ pub(crate) struct EventFilter {
     delta: Finder<'static>,
     /// Key of the first part alone.
     role: Finder<'static>,
-    /// Key whose value tells more where it is an array.
+    /// Key whose value says more where it is an array.
     arrays: Option<Finder<'static>>,
     plain_parts_only: bool,
     everything: bool,
@@ -69,8 +69,8 @@ impl EventFilter {
         has_value(&self.finish, json)
     }
 
-    /// Returns whether this event tells of usage, an error, a call of a tool or
-    /// a guardrail, has a message in the place of a delta, or tells of what
+    /// Returns whether this event reports usage, an error, a call of a tool or
+    /// a guardrail, has a message in the place of a delta, or reports what
     /// else is looked at.
     pub(crate) fn selects(&self, json: &[u8]) -> bool {
         self.everything
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn more_is_looked_at_where_it_is_asked_for() {
+    fn more_is_looked_at_where_it_is_called_for() {
         let parts = br#"{"delta":{"content": [{"type":"text"}]}}"#;
         let text = br#"{"delta":{"content":"[x]"}}"#;
 

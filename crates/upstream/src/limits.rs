@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct UpstreamLimits {
     /// For a connection to stand. Read once, when the client is made.
     pub connect: Duration,
-    /// Duration for which an unused connection is kept. Read once, when the
+    /// Duration for which an unused connection is stored. Read once, when the
     /// client is made.
     pub idle: Duration,
     /// For the status and headers of a streamed answer, the sending of the

@@ -41,13 +41,13 @@ impl WebSearch for Upstream {
     ) -> Result<Vec<SearchResult>, UpstreamError> {
         let limits = self.limits();
         let patience = SEARCH_TIMEOUT.min(limits.answer);
-        let asked = async {
+        let requested = async {
             match self.ask_linkup(provider, key, query).await {
                 Err(err) if is_empty_result(&err) => Ok(Vec::new()),
                 answer => parse_results(&answer?),
             }
         };
-        timeout(patience, asked).await.map_err(|_elapsed| UpstreamError::Silent)?
+        timeout(patience, requested).await.map_err(|_elapsed| UpstreamError::Silent)?
     }
 }
 

@@ -47,7 +47,7 @@ fn refusal(status: u16, code: &str) -> ResponseTemplate {
 }
 
 #[tokio::test]
-async fn a_search_tells_what_was_found() {
+async fn a_search_reports_what_was_found() {
     for depth in SearchDepth::ALL {
         let server = MockServer::start().await;
         let question = json!({
@@ -134,7 +134,7 @@ async fn an_answer_has_its_bounds() {
 }
 
 #[tokio::test]
-async fn a_search_that_takes_too_long_is_given_up() {
+async fn a_search_that_takes_too_long_is_abandoned() {
     let slow = ResponseTemplate::new(200).set_delay(Duration::from_secs(30));
 
     assert_eq!(searched(slow, brief()).await, Err(UpstreamError::Silent));

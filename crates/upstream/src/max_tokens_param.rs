@@ -72,9 +72,9 @@ fn with_new_name(call: ChatCall) -> ChatCall {
 /// Returns whether a refusal is that of the name: it says which one to use, or
 /// at least which one not to.
 fn is_about_name(body: &[u8]) -> bool {
-    let says = |text: &str| memchr::memmem::find(body, text.as_bytes()).is_some();
-    let not_supported = says("unsupported_parameter") && says("max_tokens");
-    says("max_completion_tokens") || not_supported
+    let states = |text: &str| memchr::memmem::find(body, text.as_bytes()).is_some();
+    let not_supported = states("unsupported_parameter") && states("max_tokens");
+    states("max_completion_tokens") || not_supported
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_model_that_refuses_the_old_name_is_asked_once_more_and_then_by_the_new_one() {
+    async fn a_model_that_refuses_the_old_name_is_called_once_more_and_then_by_the_new_one() {
         for provider in [ProviderType::OpenAi, ProviderType::AzureOpenAi] {
             let server = taking("max_completion_tokens", REFUSAL).await;
             let first = upstream(UpstreamLimits::default());

@@ -22,7 +22,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(50);
 /// some upstreams send neither, and keep the connection.
 const TRAILER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The frames of a body. It is read only when they are asked for, and dropping
+/// The frames of a body. It is read only when they are requested, and dropping
 /// this closes its connection.
 pub(crate) struct FrameStream {
     body: reqwest::Body,
@@ -106,15 +106,15 @@ impl FrameStream {
             return;
         };
         for frame in frames {
-            let mut said = TranslatedFrames::default();
+            let mut message = TranslatedFrames::default();
             match frame {
-                Frame::Look(json) => translation.event(&json, !self.has_sent, &mut said),
-                Frame::Done => translation.done(&mut said),
-                other => said.frames.push_back(other),
+                Frame::Look(json) => translation.event(&json, !self.has_sent, &mut message),
+                Frame::Done => translation.done(&mut message),
+                other => message.frames.push_back(other),
             }
-            self.has_sent |= said.frames.iter().any(is_event);
-            self.ready.extend(said.frames);
-            if let Some(err) = said.failure {
+            self.has_sent |= message.frames.iter().any(is_event);
+            self.ready.extend(message.frames);
+            if let Some(err) = message.failure {
                 self.state = State::Failing(err);
                 return;
             }

@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use pia_assistant::UpstreamError;
 
 /// Reads a refusal: its status, when to come again, and so much of its body.
-/// A body that breaks off is kept as far as it came.
+/// A body that breaks off is stored as far as it came.
 pub(crate) async fn refused(response: reqwest::Response, limit: usize) -> UpstreamError {
     let (parts, body) = http::Response::from(response).into_parts();
     UpstreamError::Refused {
@@ -24,13 +24,13 @@ pub(crate) async fn refused(response: reqwest::Response, limit: usize) -> Upstre
 /// without the URL, which may carry a password.
 pub(crate) fn unreachable(err: reqwest::Error) -> UpstreamError {
     let err = err.without_url();
-    let mut said = err.to_string();
+    let mut message = err.to_string();
     let mut cause = err.source();
     while let Some(err) = cause {
-        said = format!("{said}: {err}");
+        message = format!("{message}: {err}");
         cause = err.source();
     }
-    UpstreamError::Unreachable(said)
+    UpstreamError::Unreachable(message)
 }
 
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {

@@ -119,7 +119,7 @@ mod tests {
     use crate::peer::{call, upstream};
 
     const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
-    const ASKED: &str = r#"{"messages":[],"temperature":0.2,"top_p":0.9,"seed":1"#;
+    const REQUESTED: &str = r#"{"messages":[],"temperature":0.2,"top_p":0.9,"seed":1"#;
 
     /// An upstream that refuses these parameters, one at a time.
     async fn refusing(names: &'static [&'static str], words: &'static str) -> MockServer {
@@ -156,7 +156,7 @@ mod tests {
                      default (1) value is supported.";
         let server = refusing(&["temperature", "top_p"], words).await;
         let first = upstream(UpstreamLimits::default());
-        let ask = || call(&format!("{}/v1", server.uri()), &[ASKED]);
+        let ask = || call(&format!("{}/v1", server.uri()), &[REQUESTED]);
 
         assert_eq!(first.complete(ask()).await.unwrap(), ANSWER);
         assert_eq!(first.complete(ask()).await.unwrap(), ANSWER);
@@ -173,16 +173,16 @@ mod tests {
         let words = "`temperature` and `top_p` cannot both be specified for this model.";
         let server = refusing(&["top_p"], words).await;
 
-        let ask = call(&format!("{}/v1", server.uri()), &[ASKED]);
+        let ask = call(&format!("{}/v1", server.uri()), &[REQUESTED]);
         upstream(UpstreamLimits::default()).complete(ask).await.unwrap();
 
         assert_eq!(sent(&server).await, [vec!["temperature", "top_p"], vec!["temperature"]]);
     }
 
     #[tokio::test]
-    async fn what_the_catalogue_says_is_not_tried() {
+    async fn what_the_catalogue_states_is_not_tried() {
         let server = refusing(&["temperature"], "`@` is deprecated for this model.").await;
-        let call = call(&format!("{}/v1", server.uri()), &[ASKED]);
+        let call = call(&format!("{}/v1", server.uri()), &[REQUESTED]);
         let target = Target { unsupported: vec!["temperature"], ..Target::clone(&call.target) };
 
         let call = ChatCall { target: Arc::new(target), ..call };
@@ -196,7 +196,7 @@ mod tests {
         let server = refusing(&["temperature"], "@ must be less than 0.1").await;
         let upstream = upstream(UpstreamLimits::default());
 
-        let ask = || call(&format!("{}/v1", server.uri()), &[ASKED]);
+        let ask = || call(&format!("{}/v1", server.uri()), &[REQUESTED]);
         assert!(upstream.complete(ask()).await.is_err());
         assert!(upstream.complete(ask()).await.is_err());
 
@@ -207,7 +207,7 @@ mod tests {
     async fn a_call_is_not_held_once_its_model_took_all_of_it() {
         let server = refusing(&[], "").await;
         let upstream = upstream(UpstreamLimits::default());
-        let ask = || call(&format!("{}/v1", server.uri()), &[ASKED]);
+        let ask = || call(&format!("{}/v1", server.uri()), &[REQUESTED]);
 
         assert!(upstream.sampling.retry_copy(&ask()).is_some());
         upstream.complete(ask()).await.unwrap();

@@ -1,4 +1,4 @@
-//! A whole answer from an upstream that was asked for a stream.
+//! A whole answer from an upstream that was requested a stream.
 
 use bytes::Bytes;
 use pia_assistant::{Frame, UpstreamError};

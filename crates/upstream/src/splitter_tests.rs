@@ -64,7 +64,7 @@ fn look(text: &str) -> Frame {
 }
 
 #[test]
-fn every_kind_of_event_is_told_apart() {
+fn every_kind_of_event_is_distinguished() {
     let (frames, outcome) = split(&[ALL_KINDS.as_bytes()], 1024);
 
     assert_eq!(outcome, Ok(()));
@@ -210,14 +210,14 @@ fn the_last_event_may_lack_its_blank_line() {
 
 #[test]
 fn lines_may_end_in_each_of_three_ways() {
-    let told = concat!(
+    let reported = concat!(
         ": hello\n\ndata: {\"a\":1}\n\nevent: x\ndata: {\"b\":\ndata: 2}\n\n",
         "data: {\"finish_reason\":\"stop\"}\n\ndata: [DONE]\n\n",
     );
-    let (expected, _) = split(&[told.as_bytes()], 64);
+    let (expected, _) = split(&[reported.as_bytes()], 64);
 
     for end in ["\r", "\r\n", "\n"] {
-        let body = told.replace('\n', end).into_bytes();
+        let body = reported.replace('\n', end).into_bytes();
         for step in 1..=body.len() {
             let pieces: Vec<&[u8]> = body.chunks(step).collect();
 

@@ -110,7 +110,7 @@ async fn an_event_longer_than_its_limit_ends_the_stream() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_only_comments_is_given_up_in_the_end() {
+async fn an_upstream_that_only_comments_is_abandoned_in_the_end() {
     let peer = Peer::start().await;
     let limits = UpstreamLimits { answer: Duration::from_millis(200), ..brief() };
     let upstream = upstream(limits);
@@ -134,7 +134,7 @@ async fn an_upstream_that_only_comments_is_given_up_in_the_end() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_says_nothing_after_the_reason_for_the_end_has_ended() {
+async fn an_upstream_that_states_nothing_after_the_reason_for_the_end_has_ended() {
     let peer = Peer::start().await;
     let upstream = upstream(brief());
     let read = async {
@@ -152,7 +152,7 @@ async fn an_upstream_that_says_nothing_after_the_reason_for_the_end_has_ended() 
 }
 
 #[tokio::test]
-async fn an_upstream_that_falls_silent_is_given_up() {
+async fn an_upstream_that_falls_silent_is_abandoned() {
     let peer = Peer::start().await;
     let upstream = upstream(brief());
     let read = async {

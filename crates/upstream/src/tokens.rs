@@ -12,7 +12,7 @@ const BYTES_OF_A_TOKEN: usize = 4;
 const MAX_SLICE_BYTES: usize = 512;
 
 /// The encoding `o200k_base`. Other models have others, but none is far off,
-/// and an estimate is all that is asked for.
+/// and an estimate is all that is requested.
 ///
 /// Its table takes a fifth of a second to read and some 40 MB, so that it is
 /// read when the first text is to be counted, by a thread of its own. Until it

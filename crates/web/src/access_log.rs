@@ -96,7 +96,7 @@ impl<B: MessageBody> MessageBody for Logged<B> {
     ) -> Poll<Option<Result<Bytes, Self::Error>>> {
         let this = self.project();
         let sized = matches!(this.body.size(), BodySize::Sized(_));
-        // What is logged while an answer streams is told of its request too.
+        // What is logged while an answer streams is notified of its request too.
         let _of_the_request = this.entry.as_ref().map(|it| it.span.enter());
         let polled = this.body.poll_next(cx);
         if let (Poll::Ready(Some(Ok(bytes))), false) = (&polled, sized) {

@@ -87,8 +87,8 @@ impl RawBody {
 
     /// Refuses any other media type than JSON; none at all is taken as JSON.
     pub fn expect_json(request: &HttpRequest) -> Result<(), ApiError> {
-        let given = text(request, CONTENT_TYPE).unwrap_or("application/json");
-        let essence = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let input = text(request, CONTENT_TYPE).unwrap_or("application/json");
+        let essence = input.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let subtype = essence.strip_prefix("application/").unwrap_or_default();
         if subtype == "json" || subtype.ends_with("+json") {
             return Ok(());
@@ -331,23 +331,23 @@ fn no_object() -> ApiError {
 }
 
 /// Returns serde's description of an error, without line and column, which the
-/// field tells better, and without the value, which may be a secret or have no
+/// field reports better, and without the value, which may be a secret or have no
 /// end.
 pub fn format_json_error(fault: &serde_json::Error) -> String {
-    let told = fault.to_string();
-    let place = if fault.line() > 0 { told.rsplit_once(" at line ") } else { None };
-    let told = place.map_or(told.as_str(), |(reason, _)| reason);
+    let reported = fault.to_string();
+    let place = if fault.line() > 0 { reported.rsplit_once(" at line ") } else { None };
+    let reported = place.map_or(reported.as_str(), |(reason, _)| reason);
     let kinds = ["invalid type: ", "invalid value: ", "unknown variant "];
-    let Some(kind) = kinds.into_iter().find(|it| told.starts_with(it)) else {
-        return truncate(told, MAX_REASON_CHARS).to_owned();
+    let Some(kind) = kinds.into_iter().find(|it| reported.starts_with(it)) else {
+        return truncate(reported, MAX_REASON_CHARS).to_owned();
     };
-    let parts = told.strip_prefix(kind).and_then(|it| it.rsplit_once(", expected "));
-    let Some((given, expected)) = parts else {
+    let parts = reported.strip_prefix(kind).and_then(|it| it.rsplit_once(", expected "));
+    let Some((input, expected)) = parts else {
         return kind.trim_end_matches([':', ' ']).to_owned();
     };
-    let given = given.split(['`', '"']).next().unwrap_or_default();
+    let input = input.split(['`', '"']).next().unwrap_or_default();
     let expected = truncate(expected, MAX_REASON_CHARS);
-    format!("{}, expected {expected}", format!("{kind}{given}").trim_end())
+    format!("{}, expected {expected}", format!("{kind}{input}").trim_end())
 }
 
 /// Returns the error for a body that is no JSON.

@@ -40,8 +40,8 @@ pub(crate) fn program_with_api_key(headers: &HeaderMap) -> Program {
     detect_program(headers, |it| it != SEC_FETCH_MODE)
 }
 
-fn detect_program(headers: &HeaderMap, tells: impl Fn(&HeaderName) -> bool) -> Program {
-    let fetched = headers.keys().any(|it| it.as_str().starts_with("sec-fetch-") && tells(it));
+fn detect_program(headers: &HeaderMap, reports: impl Fn(&HeaderName) -> bool) -> Program {
+    let fetched = headers.keys().any(|it| it.as_str().starts_with("sec-fetch-") && reports(it));
     let browser = fetched || headers.contains_key(ORIGIN);
     if browser { Program::Browser } else { Program::App }
 }

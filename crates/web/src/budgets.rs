@@ -148,7 +148,7 @@ pub struct Budgets {
 }
 
 impl Budgets {
-    /// Full buckets; those that instances share are kept in `shared`.
+    /// Full buckets; those that instances share are stored in `shared`.
     pub fn new(quotas: Quotas, shared: Arc<dyn RateLimitStore>, clock: Arc<dyn Clock>) -> Self {
         Self {
             counted: LiveSetting::new(InMemoryBuckets::full(quotas)),
@@ -167,7 +167,7 @@ impl Budgets {
         }
     }
 
-    /// Counts one call here, or tells how long until there is room for it;
+    /// Counts one call here, or reports how long until there is room for it;
     /// nothing if it is a budget that instances share.
     pub(crate) fn take_here(&self, budget: Budget, payer: Payer) -> Option<RateLimitOutcome> {
         let counted = self.counted.get();

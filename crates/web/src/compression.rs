@@ -35,13 +35,13 @@ pub async fn keep_uncompressed<B: MessageBody + 'static>(
 
 /// Middleware before `Compress`: takes the mark off again, and lets no client
 /// ask for what there is not. `Compress` would refuse that in plain text; an
-/// answer in another coding than was asked for is what the client can use.
+/// answer in another coding than was requested is what the client can use.
 pub async fn acceptable_encoding<B: MessageBody + 'static>(
     mut request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let asked = request.headers().get(ACCEPT_ENCODING).and_then(|it| it.to_str().ok());
-    let known = asked.is_some_and(|it| it.contains("gzip") || it.contains("deflate"));
+    let requested = request.headers().get(ACCEPT_ENCODING).and_then(|it| it.to_str().ok());
+    let known = requested.is_some_and(|it| it.contains("gzip") || it.contains("deflate"));
     if !known {
         request.headers_mut().remove(ACCEPT_ENCODING);
     }

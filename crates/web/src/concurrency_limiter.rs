@@ -27,7 +27,7 @@ impl ConcurrencyLimiter {
     }
 
     /// Runs a use case when its turn has come, and then to its end. Who hangs
-    /// up before leaves the line; who finds it full is told to come again.
+    /// up before leaves the line; who finds it full must come again.
     pub async fn run<T, E, F>(&self, use_case: F) -> Result<T, ApiError>
     where
         F: Future<Output = Result<T, E>> + Send + 'static,
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_finds_the_line_full_is_told_and_who_leaves_makes_room() {
+    async fn who_finds_the_line_full_is_reported_and_who_leaves_makes_room() {
         let line = ConcurrencyLimiter::before(
             Runner::on_current_runtime(),
             ONE,

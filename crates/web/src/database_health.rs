@@ -12,7 +12,7 @@ pub struct DatabaseHealth {
 }
 
 impl DatabaseHealth {
-    /// A pulse that is told through `answers`. Nobody waits for a database
+    /// A pulse that is set through `answers`. Nobody waits for a database
     /// without one for longer than `limit`.
     pub fn new(answers: watch::Receiver<bool>, limit: Duration) -> Self {
         Self { answers, limit }

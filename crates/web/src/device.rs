@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[actix_web::test]
-    async fn absent_headers_are_absent_and_broken_ones_are_shown_as_that() {
+    async fn absent_headers_are_absent_and_broken_ones_are_displayed_as_that() {
         let broken = HeaderValue::from_bytes(b"1.\xff").unwrap();
         let request = TestRequest::default()
             .insert_header(("X-Pia-Device-Id", "a device"))

@@ -60,7 +60,7 @@ pub struct OpenAiForm {
     pub message: Cow<'static, str>,
 }
 
-/// A failed request: what the client is told, and what only the log is.
+/// A failed request: what the client gets, and what only the log does.
 pub struct ApiError(Box<ErrorParts>);
 
 struct ErrorParts {
@@ -81,7 +81,7 @@ struct ErrorParts {
 }
 
 impl ApiError {
-    /// The client asked for what it is not given.
+    /// The client requested what it is not given.
     pub fn refused(status: StatusCode, code: &'static str, message: impl fmt::Display) -> Self {
         Self(Box::new(ErrorParts {
             status,
@@ -97,7 +97,7 @@ impl ApiError {
         }))
     }
 
-    /// The request says what it must not; each fault is told.
+    /// The request says what it must not; each fault is reported.
     pub fn invalid(faults: Vec<FieldError>) -> Self {
         let message = faults.first().map_or_else(String::new, |it| it.message.clone());
         let faults: Vec<Value> = faults
@@ -128,7 +128,7 @@ impl ApiError {
         self
     }
 
-    /// Keeps for the log what the client is not told.
+    /// Adds a cause for the log, which the client does not see.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Cause>) -> Self {
         self.0.cause = Some(cause.into());
@@ -136,7 +136,7 @@ impl ApiError {
     }
 
     /// Says that the same request would be refused again, which clients that
-    /// repeat what failed with this status are told (`x-should-retry`).
+    /// repeat what failed with this status are reported (`x-should-retry`).
     #[must_use]
     pub fn without_retry(mut self) -> Self {
         self.0.is_final = true;
@@ -208,7 +208,7 @@ impl ApiError {
     }
 
     /// Code and message, for an answer in another form than this one's. What
-    /// only the log is told goes there now.
+    /// is only for the log goes there now.
     pub fn code_and_message(&self) -> (&'static str, &str) {
         self.log();
         (self.0.code, &self.0.message)
@@ -280,12 +280,13 @@ impl ApiError {
 
     pub(crate) fn other_methods(allowed: &str) -> Self {
         let message = format!("This path takes {allowed}.");
-        let mut told = Self::refused(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message);
-        told.0.allow = HeaderValue::from_str(allowed).ok();
-        told
+        let mut reported =
+            Self::refused(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message);
+        reported.0.allow = HeaderValue::from_str(allowed).ok();
+        reported
     }
 
-    /// Error for a missing row, or one of somebody else's: the caller is not told which.
+    /// Error for a missing row, or one of somebody else's: the caller does not learn which.
     pub fn not_found() -> Self {
         Self::refused(StatusCode::NOT_FOUND, "not_found", "Nothing of yours has this id.")
     }
@@ -320,9 +321,9 @@ impl From<Unavailable> for ApiError {
 impl fmt::Debug for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ErrorParts { status, code, message, cause, .. } = &*self.0;
-        let mut shown = f.debug_struct("ApiError");
-        shown.field("status", status).field("code", code).field("message", message);
-        shown.field("cause", cause).finish_non_exhaustive()
+        let mut presented = f.debug_struct("ApiError");
+        presented.field("status", status).field("code", code).field("message", message);
+        presented.field("cause", cause).finish_non_exhaustive()
     }
 }
 

@@ -70,7 +70,7 @@ pub async fn admit<B: MessageBody + 'static>(
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let gates = request.app_data::<web::Data<Gates>>().cloned();
     let gates = gates.ok_or_else(|| ApiError::internal("no gates are configured"))?;
-    let admitted = if asks_for_websocket(&request) {
+    let admitted = if requests_websocket(&request) {
         Err(no_websocket())
     } else {
         gates.decide(&request).await
@@ -87,7 +87,7 @@ impl Gates {
         let found = self.table.find(request.method(), &pattern);
         let licensing = match &found {
             RouteMatch::Route(route) => route.licensing,
-            // An unlicensed server says so wherever it is asked.
+            // An unlicensed server says so wherever it is called.
             RouteMatch::OtherMethods(_) | RouteMatch::Nothing => Licensing::MayHaveEnded,
         };
         self.licensed(licensing)?;
@@ -305,7 +305,7 @@ fn bearer(request: &ServiceRequest) -> Option<&str> {
 ///
 /// A value that cannot be read counts as one that names it: what another
 /// program on the way makes of it is not known.
-fn asks_for_websocket(request: &ServiceRequest) -> bool {
+fn requests_websocket(request: &ServiceRequest) -> bool {
     request.headers().get_all(UPGRADE).any(|value| match value.to_str() {
         Ok(names) => names.to_ascii_lowercase().contains("websocket"),
         Err(_unreadable) => true,

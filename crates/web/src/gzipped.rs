@@ -54,7 +54,7 @@ fn pieces(payload: Payload, request: &HttpRequest) -> BodyChunks {
     if silent { replayed(payload.boxed_local()) } else { decompressed(payload, request) }
 }
 
-/// Looks at the first bytes once they are asked for.
+/// Looks at the first bytes once they are requested.
 fn replayed(mut payload: BodyChunks) -> BodyChunks {
     let looked = async move {
         let mut first = BytesMut::new();

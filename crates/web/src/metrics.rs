@@ -71,24 +71,24 @@ impl Default for Metrics {
     }
 }
 
-/// A number that is asked for whenever the metrics are.
+/// A number that is requested whenever the metrics are.
 pub type Read = Box<dyn Fn() -> u64 + Send + Sync>;
 
-/// Numbers that are asked for whenever the metrics are: each with its labels.
+/// Numbers that are requested whenever the metrics are: each with its labels.
 pub type ReadEach = Box<dyn Fn() -> Vec<(Vec<(&'static str, String)>, u64)> + Send + Sync>;
 
 impl Metrics {
-    /// Tells a number that only grows under `name`, which gets `_total`.
+    /// Reports a number that only grows under `name`, which gets `_total`.
     pub fn counter(&self, name: &'static str, help: &'static str, read: Read) {
         self.collect(InFlightGauge { name, help, read, grows: true });
     }
 
-    /// Tells a number that goes up and down under `name`.
+    /// Reports a number that goes up and down under `name`.
     pub fn gauge(&self, name: &'static str, help: &'static str, read: Read) {
         self.collect(InFlightGauge { name, help, read, grows: false });
     }
 
-    /// Tells numbers that only grow under `name`, which gets `_total`, each
+    /// Reports numbers that only grow under `name`, which gets `_total`, each
     /// with labels of its own.
     pub fn counters(&self, name: &'static str, help: &'static str, read: ReadEach) {
         let each = ReadEachMetric { name, help, read };
@@ -122,9 +122,9 @@ impl Metrics {
         self.seconds.get_or_create(&label).observe(took.as_secs_f64());
     }
 
-    fn collect(&self, asked: InFlightGauge) {
+    fn collect(&self, requested: InFlightGauge) {
         let mut registry = self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        registry.register_collector(Box::new(asked));
+        registry.register_collector(Box::new(requested));
     }
 }
 
@@ -160,13 +160,14 @@ impl Collector for InFlightGauge {
         let value = (self.read)();
         if self.grows {
             let metric = ConstCounter::new(value);
-            let told =
+            let reported =
                 encoder.encode_descriptor(self.name, self.help, None, metric.metric_type())?;
-            return metric.encode(told);
+            return metric.encode(reported);
         }
         let metric = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
-        let told = encoder.encode_descriptor(self.name, self.help, None, metric.metric_type())?;
-        metric.encode(told)
+        let reported =
+            encoder.encode_descriptor(self.name, self.help, None, metric.metric_type())?;
+        metric.encode(reported)
     }
 }
 
@@ -184,10 +185,10 @@ impl fmt::Debug for ReadEachMetric {
 
 impl Collector for ReadEachMetric {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let mut told =
+        let mut reported =
             encoder.encode_descriptor(self.name, self.help, None, MetricType::Counter)?;
         for (labels, value) in (self.read)() {
-            ConstCounter::new(value).encode(told.encode_family(&labels)?)?;
+            ConstCounter::new(value).encode(reported.encode_family(&labels)?)?;
         }
         Ok(())
     }
@@ -198,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_counted_is_told() {
+    fn what_was_counted_is_reported() {
         let metrics = Metrics::default();
         metrics.gauge("password_queue", "Passwords that wait", Box::new(|| 7));
 

@@ -52,7 +52,7 @@ pub fn openapi(
     schemas.insert("OpenAiError".to_owned(), openai_error_schema());
     schemas.extend(credits.schemas);
     schemas.sort_keys();
-    let shown = credits.examples.into_iter().map(|(name, it)| (name, json!({ "value": it })));
+    let presented = credits.examples.into_iter().map(|(name, it)| (name, json!({ "value": it })));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -66,7 +66,7 @@ pub fn openapi(
         "components": {
             "responses": common::responses(),
             "schemas": schemas,
-            "examples": shown.collect::<Map<_, _>>(),
+            "examples": presented.collect::<Map<_, _>>(),
             "headers": { "RetryAfter": retry_after() },
             "securitySchemes": security_schemes(document),
         },
@@ -193,7 +193,7 @@ fn query_parameters(query: WireType) -> Vec<Value> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let parameter = |(name, schema): (&String, &Value)| {
         let mut schema = schema.as_object().cloned().unwrap_or_default();
-        let told = schema.remove("description");
+        let reported = schema.remove("description");
         // A query leaves out what it does not say.
         if let Some(kind) = schema.get_mut("type")
             && let Some([one, _null]) = kind.as_array().map(Vec::as_slice)
@@ -202,7 +202,7 @@ fn query_parameters(query: WireType) -> Vec<Value> {
         }
         let required = required(name);
         json!({
-            "name": name, "in": "query", "description": told, "required": required, "schema": schema,
+            "name": name, "in": "query", "description": reported, "required": required, "schema": schema,
         })
     };
     properties.map(|it| it.iter().map(parameter).collect()).unwrap_or_default()
@@ -227,8 +227,8 @@ fn responses(
             let content = json!({ "application/json": media(&it(schemas), example) });
             for (status, when) in [("201", "It is new."), ("409", "What is there is newer: this.")]
             {
-                let told = json!({ "description": when, "content": &content });
-                responses.insert(status.to_owned(), told);
+                let reported = json!({ "description": when, "content": &content });
+                responses.insert(status.to_owned(), reported);
             }
             ("200", content)
         }
@@ -247,23 +247,23 @@ fn responses(
         ResponseDoc::Other(kind) => ("200", json!({ kind: { "schema": { "type": "string" } } })),
         ResponseDoc::Nothing => ("204", Value::Null),
     };
-    let mut told = Map::from_iter([("description".to_owned(), "All is well.".into())]);
+    let mut reported = Map::from_iter([("description".to_owned(), "All is well.".into())]);
     if !answer.is_null() {
-        told.insert("content".to_owned(), answer);
+        reported.insert("content".to_owned(), answer);
     }
-    responses.insert(status.to_owned(), told.into());
+    responses.insert(status.to_owned(), reported.into());
     for (status, when) in refusals(route) {
-        let mut told = Map::from_iter([("description".to_owned(), when.into())]);
+        let mut reported = Map::from_iter([("description".to_owned(), when.into())]);
         if status == 429 {
             let after = json!({ "$ref": "#/components/headers/RetryAfter" });
-            told.insert("headers".to_owned(), json!({ "Retry-After": after }));
+            reported.insert("headers".to_owned(), json!({ "Retry-After": after }));
         }
-        // What has not changed is no error, and is not told.
+        // What has not changed is no error, and is not reported.
         if status != 304 {
             let body = error_media(route, status, credits);
-            told.insert("content".to_owned(), json!({ "application/json": body }));
+            reported.insert("content".to_owned(), json!({ "application/json": body }));
         }
-        responses.entry(status.to_string()).or_insert(told.into());
+        responses.entry(status.to_string()).or_insert(reported.into());
     }
     if let ResponseDoc::JsonOrPage(_) = route.docs.answer {
         common::add_pages(&mut responses);
@@ -311,8 +311,8 @@ fn error_media(route: &Route, status: u16, credits: &CreditDocs) -> Value {
 }
 
 fn retry_after() -> Value {
-    let told = "In how many seconds to come again.";
-    json!({ "description": told, "schema": { "type": "integer", "minimum": 1 } })
+    let reported = "In how many seconds to come again.";
+    json!({ "description": reported, "schema": { "type": "integer", "minimum": 1 } })
 }
 
 fn json_content(media: &Value) -> Value {

@@ -24,7 +24,7 @@ impl Paging {
         format!("{}.{}", place.at.micros(), place.id.simple())
     }
 
-    /// The place that a cursor leads back to; nothing if it was never told.
+    /// The place that a cursor leads back to; nothing if it was never reported.
     pub fn place(cursor: &str) -> Option<Cursor> {
         parse_cursor(cursor)
     }
@@ -79,8 +79,8 @@ fn single_parameter<'a>(
     parameters: &'a [(String, String)],
     name: &str,
 ) -> Result<Option<&'a str>, Repeated> {
-    let mut given = parameters.iter().filter(|(it, _)| it == name);
-    match (given.next(), given.next()) {
+    let mut input = parameters.iter().filter(|(it, _)| it == name);
+    match (input.next(), input.next()) {
         (first, None) => Ok(first.map(|(_, value)| value.as_str())),
         _ => Err(Repeated),
     }
@@ -96,7 +96,7 @@ fn parse_cursor(text: &str) -> Option<Cursor> {
     let (micros, id) = text.split_once('.')?;
     let place =
         Cursor { at: Timestamp::from_micros(micros.parse().ok()?), id: Uuid::try_parse(id).ok()? };
-    // There is one way to write a place, and it was told.
+    // There is one way to write a cursor, the one that was returned.
     (Paging::format_cursor(place) == text).then_some(place)
 }
 
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_fifty_from_the_top() {
+    fn what_is_not_stated_is_fifty_from_the_top() {
         let usual = PageRequest { after: None, limit: 50 };
 
         assert_eq!([page(""), page("unknown=1&other"), page("limit=50")], [usual; 3]);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_that_was_never_told_is_refused() {
+    fn a_cursor_that_was_never_reported_is_refused() {
         let id = Uuid::now_v7().simple().to_string();
         for cursor in [
             String::new(),

@@ -55,7 +55,7 @@ pub enum Access {
     /// Accounts with one of these roles, from a browser that is signed in to
     /// the console. A write needs the browser's CSRF token.
     Console(&'static [Role]),
-    /// As [`Console`](Self::Console) for administrators; accounts with one of
+    /// Administrators as for [`Console`](Self::Console); accounts with one of
     /// these roles see the group in the path as missing unless it is theirs.
     GroupConsole(&'static [Role]),
     /// Caller with the metrics token or, where none is set, from the machine itself.
@@ -81,7 +81,7 @@ pub enum AcceptedCredentials {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountScope {
     /// Callers who owe neither the trader declaration nor the verification of their address, where
-    /// the operator asks for these.
+    /// the operator requests these.
     Complete,
     /// All of them: this is how one signs in, makes up for what is owed, and
     /// leaves.
@@ -167,13 +167,13 @@ pub enum ResponseDoc {
     /// JSON with status 200 or 201, or the same with 409: what is there, where
     /// that stays.
     Stored(WireType),
-    /// JSON with status 200, or an event stream where the request asks for it.
+    /// JSON with status 200, or an event stream where the request requests it.
     JsonOrEvents(WireType),
     /// Status 302: the browser goes elsewhere.
     Redirect,
     /// Status 302, or JSON with status 200 where there is nowhere to go.
     JsonOrRedirect(WireType),
-    /// JSON with status 200 where the request asks for it, or else a page.
+    /// JSON with status 200 where the request requests it, or else a page.
     JsonOrPage(WireType),
     /// Another media type with status 200.
     Other(&'static str),

@@ -140,9 +140,9 @@ fn session_ref<B>(answer: &ServiceResponse<B>) -> Option<SessionRef> {
 /// Left alone, a panic would close the connection, and with it what else the
 /// client had under way there.
 fn after_panic(id: &RequestId, entry: &Entry, dialect: Dialect) -> Error {
-    let told = ApiError::internal("a handler panicked");
-    let mut response = told.response(dialect);
+    let reported = ApiError::internal("a handler panicked");
+    let mut response = reported.response(dialect);
     response.headers_mut().insert(RequestId::HEADER, id.header_value());
     entry.write(0);
-    InternalError::from_response(told, response).into()
+    InternalError::from_response(reported, response).into()
 }

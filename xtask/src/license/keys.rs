@@ -37,7 +37,7 @@ pub(super) fn signing(path: Option<&str>) -> Outcome<SigningKey> {
     SigningKey::parse(&text).map_err(|err| format!("{whose}: {err}").into())
 }
 
-/// A public key as people are told it.
+/// A public key as people read it.
 pub(super) fn describe_key(key: &VerifyingKey) -> String {
     let development = if key.is_development_key() { " (the development key)" } else { "" };
     format!(

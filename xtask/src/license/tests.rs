@@ -70,7 +70,7 @@ fn a_licence_of_the_development_key_is_issued_without_naming_a_key() {
 }
 
 #[test]
-fn all_that_can_be_said_is_in_the_licence() {
+fn all_that_can_be_stated_is_in_the_licence() {
     let folder = Folder::new();
 
     let text = folder
@@ -110,11 +110,12 @@ fn an_end_may_be_a_time_or_a_number_of_days() {
 fn a_new_key_is_secret_and_its_licences_are_of_no_other() {
     let folder = Folder::new();
 
-    let told = folder.keygen("--out @key").unwrap();
+    let reported = folder.keygen("--out @key").unwrap();
     folder.issue("--key @key --licensee Somebody --out @license.lic").unwrap();
 
     assert_eq!(mode(&folder.path("key")), 0o600);
-    let public = told.lines().find_map(|it| it.split_once("PIA_LICENSE_PUBLIC_KEY=")).unwrap().1;
+    let public =
+        reported.lines().find_map(|it| it.split_once("PIA_LICENSE_PUBLIC_KEY=")).unwrap().1;
     let good = folder.inspect(&format!("@license.lic --public-key {public}")).unwrap();
     assert!(good.contains("licensee:    Somebody"), "{good}");
     let bad = refusal(folder.inspect("@license.lic"));
@@ -122,7 +123,7 @@ fn a_new_key_is_secret_and_its_licences_are_of_no_other() {
     assert!(bad.contains("nothing vouches for it") && bad.contains("Somebody"), "{bad}");
     let secret = fs::read_to_string(folder.path("key")).unwrap();
     let secret = secret.lines().last().unwrap();
-    assert!(!told.contains(secret), "{told}");
+    assert!(!reported.contains(secret), "{reported}");
 }
 
 #[test]
@@ -142,8 +143,8 @@ fn a_key_is_never_written_over() {
     let before = fs::read(folder.path("key")).unwrap();
 
     assert!(refusal(folder.keygen("--out @key")).contains("exists"));
-    let told = refusal(folder.issue("--key @key --licensee Somebody --out @key"));
-    assert!(told.contains("something else than a licence"), "{told}");
+    let reported = refusal(folder.issue("--key @key --licensee Somebody --out @key"));
+    assert!(reported.contains("something else than a licence"), "{reported}");
 
     assert_eq!(fs::read(folder.path("key")).unwrap(), before);
 }
@@ -163,7 +164,7 @@ fn what_was_looked_into_is_described() {
     let folder = Folder::new();
     folder.issue("--licensee Somebody --max-users 5 --out @license.lic").unwrap();
 
-    let told = folder.inspect("@license.lic").unwrap();
+    let reported = folder.inspect("@license.lic").unwrap();
 
     for line in [
         "signature:   good",
@@ -174,7 +175,7 @@ fn what_was_looked_into_is_described() {
         "ends:        never",
         "standing:    in force",
     ] {
-        assert!(told.contains(line), "{line} in {told}");
+        assert!(reported.contains(line), "{line} in {reported}");
     }
 }
 
@@ -190,14 +191,14 @@ fn what_a_server_would_refuse_is_refused_here() {
     ] {
         fs::write(folder.path("license.lic"), content).unwrap();
 
-        let told = refusal(folder.inspect("@license.lic"));
+        let reported = refusal(folder.inspect("@license.lic"));
 
-        assert!(told.contains(why), "{told}");
+        assert!(reported.contains(why), "{reported}");
     }
 }
 
 #[test]
-fn wrong_arguments_are_told_in_words() {
+fn wrong_arguments_are_reported_in_words() {
     let folder = Folder::new();
 
     for (line, why) in [
@@ -218,9 +219,9 @@ fn wrong_arguments_are_told_in_words() {
         ("--licensee A --key @absent", "No such file"),
         ("--licensee A --out @absent/license.lic", "No such file"),
     ] {
-        let told = refusal(folder.issue(line));
+        let reported = refusal(folder.issue(line));
 
-        assert!(told.contains(why), "{line}: {told}");
+        assert!(reported.contains(why), "{line}: {reported}");
     }
     assert!(refusal(folder.inspect("")).contains("name one file"));
     assert!(refusal(folder.inspect("@absent")).contains("No such file"));

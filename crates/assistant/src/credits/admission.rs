@@ -30,7 +30,7 @@ pub(crate) struct CallRequest<'a> {
     pub(crate) fee: Micros,
     /// Text of its prompt.
     pub(crate) prompt: PromptText,
-    /// Maximum length of the answer that the caller asked for.
+    /// Maximum length of the answer that the caller requested.
     pub(crate) max_output: Option<OutputCap>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct AdmittedCall {
     pub(crate) metered_call: MeteredCall,
     /// Our estimate of its prompt, in tokens.
     pub(crate) prompt: i64,
-    /// Maximum length of its answer at most, which the upstream is to be told.
+    /// Maximum length of the response, as sent upstream.
     pub(crate) max_output: Option<OutputCap>,
 }
 
@@ -113,10 +113,10 @@ impl Gateway {
             return Err(AssistantError::OverBudget(refusal));
         }
         let name = wanted.max_output.and_then(|it| it.name);
-        let asked = wanted.max_output.map(|it| it.tokens);
+        let requested = wanted.max_output.map(|it| it.tokens);
         let holder = CreditHolder { member: user, group, key, limits: rules.credits };
         if holder.is_unlimited() {
-            let bound = asked.into_iter().chain(settings.max_output).min();
+            let bound = requested.into_iter().chain(settings.max_output).min();
             let max_output = bound.map(|tokens| OutputCap { tokens, name });
             return Ok(ReservationOutcome {
                 reservation: None,
@@ -125,7 +125,7 @@ impl Gateway {
                 truncation_cause: None,
             });
         }
-        let output = settings.output(asked);
+        let output = settings.output(requested);
         let prompt = wanted.prompt.tokens(&*self.tokens);
         let ask = AdmissionRequest { holder, rates: wanted.rates, fee: wanted.fee, prompt, output };
         match self.credit_store.admit(ask).await {

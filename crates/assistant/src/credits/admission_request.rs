@@ -10,7 +10,7 @@ use crate::rules::ApiKeyBudget;
 
 /// Tokens that a balance must at least pay for.
 const MIN_RESERVATION: i64 = 1000;
-/// Shortest answer worth a call, unless its caller asks for less.
+/// Shortest answer worth a call, unless its caller requests less.
 const MIN_OUTPUT_TOKENS: i64 = 256;
 
 /// Owner of windows, and the limits of these.

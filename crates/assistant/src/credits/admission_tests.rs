@@ -52,7 +52,7 @@ async fn ask_with(
 }
 
 #[tokio::test]
-async fn a_call_that_nothing_limits_asks_nobody_and_keeps_its_cap() {
+async fn a_call_that_nothing_limits_calls_nobody_and_keeps_its_cap() {
     let around = Surroundings::new(Script::Whole(ANSWER));
 
     drop(ask(&around, caller(), r#","max_completion_tokens":70"#).await.unwrap());
@@ -116,7 +116,7 @@ async fn each_tool_of_the_upstream_is_reserved_and_charged_used_or_not() {
         outcomes.push((answer.is_ok(), around.settled().first().map(|it| it.spent)));
     }
 
-    // ANSWER tells of a hundred tokens, and needs some when it is asked for.
+    // ANSWER reports a hundred tokens, and needs some when it is requested.
     let spent = Micros::credits(14).plus(Micros(100_000));
     assert_eq!(outcomes, [(false, None), (true, Some(spent))]);
 }
@@ -156,10 +156,10 @@ async fn a_stream_whose_reader_leaves_is_settled_on_what_was_streamed() {
 
 #[tokio::test]
 async fn hidden_tokens_are_charged() {
-    let told = r#"{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5000,
+    let reported = r#"{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5000,
         "completion_tokens_details":{"reasoning_tokens":4000}}}"#;
     let stop = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
-    let frames = vec![Ok(look(stop)), Ok(look(told)), Ok(Frame::Done)];
+    let frames = vec![Ok(look(stop)), Ok(look(reported)), Ok(Frame::Done)];
     let around = Surroundings::new(Script::Frames(frames)).with_rules(limited(3));
 
     let ChatAnswer::Stream(mut answer) = ask(&around, caller(), r#","stream":true"#).await.unwrap()
@@ -176,7 +176,7 @@ async fn hidden_tokens_are_charged() {
 
 #[tokio::test]
 async fn more_than_was_reserved_is_charged_for_nothing_that_was_not_hidden() {
-    let told = [
+    let reported = [
         // More than we made of the prompt, and beyond the cap.
         (r#"{"prompt_tokens":9000,"completion_tokens":10}"#, 3_000_000, 6_010_000),
         (r#"{"prompt_tokens":10,"completion_tokens":5000}"#, 3_000_000, 2_010_000),
@@ -189,7 +189,7 @@ async fn more_than_was_reserved_is_charged_for_nothing_that_was_not_hidden() {
         ),
         (r#"{"prompt_tokens":2000,"completion_tokens":1000}"#, 3_000_000, 0),
     ];
-    for (usage, spent, uncharged) in told {
+    for (usage, spent, uncharged) in reported {
         let answer = format!(r#"{{"choices":[{{"message":{{"content":"Hi"}}}}],"usage":{usage}}}"#);
         let around = Surroundings::new(Script::Whole(answer.leak())).with_rules(limited(3));
 
@@ -217,14 +217,14 @@ async fn a_budget_that_is_used_up_refuses_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn nobody_is_refused_for_what_their_group_said_before() {
+async fn nobody_is_refused_for_what_their_group_stated_before() {
     let around = Surroundings::new(Script::Whole(ANSWER));
     let around = around.with_rules(limited(1)).with_fresh_rules(limited(5));
 
     drop(ask(&around, caller(), &long()).await.unwrap());
 
-    let asked: Vec<_> = around.requests().iter().map(|it| it.holder.limits.hourly).collect();
-    assert_eq!(asked, [1, 5]);
+    let requested: Vec<_> = around.requests().iter().map(|it| it.holder.limits.hourly).collect();
+    assert_eq!(requested, [1, 5]);
 }
 
 #[tokio::test]

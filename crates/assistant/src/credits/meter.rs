@@ -82,7 +82,7 @@ impl Meter {
         self.events == 0 && self.output_sample.is_empty() && self.reported.is_none()
     }
 
-    /// The tokens, as told or as we count them.
+    /// The tokens, as reported or as we count them.
     pub(crate) fn tokens(&self, tokens: &dyn TokenCounter) -> Usage {
         self.reported.unwrap_or_else(|| Usage {
             input: self.prompt.tokens(tokens),
@@ -150,24 +150,29 @@ data: {"choices":[{"delta":{"role":"assistant","content":""}}]}
 
     #[test]
     fn an_answer_that_was_broken_off_costs_no_less_than_came_of_it() {
-        let told = Usage { input: 7, cached_input: 0, output: 1, connector: 0, reasoning: 0 };
-        let mut meter = Meter { reported: Some(told), ..Meter::default() };
+        let usage_reported =
+            Usage { input: 7, cached_input: 0, output: 1, connector: 0, reasoning: 0 };
+        let mut meter = Meter { reported: Some(usage_reported), ..Meter::default() };
 
         meter.count_chunks(br#"{"content":"abcdef"}"#, 1);
 
-        assert_eq!((meter.tokens(&CharTokens), meter.tokens_so_far(&CharTokens).output), (told, 6));
+        assert_eq!(
+            (meter.tokens(&CharTokens), meter.tokens_so_far(&CharTokens).output),
+            (usage_reported, 6)
+        );
     }
 
     #[test]
-    fn what_the_upstream_told_is_believed() {
-        let told = Usage { input: 1, cached_input: 1, output: 2, connector: 3, reasoning: 0 };
+    fn what_the_upstream_reported_is_believed() {
+        let usage_reported =
+            Usage { input: 1, cached_input: 1, output: 2, connector: 3, reasoning: 0 };
         let meter = Meter {
-            reported: Some(told),
+            reported: Some(usage_reported),
             events: 99,
             ..Meter::of_prompt(PromptTokens::Counted(5))
         };
 
-        assert_eq!(meter.tokens(&CharTokens), told);
+        assert_eq!(meter.tokens(&CharTokens), usage_reported);
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl MeteredCall {
         AssistantError::OverBudget(refusal)
     }
 
-    /// The tokens so far, as the upstream told them or as we count them.
+    /// The tokens so far, as the upstream reported them or as we count them.
     pub(crate) fn used(&self) -> Usage {
         self.meter.tokens(&*self.tokens)
     }

@@ -22,8 +22,8 @@ impl Default for Rates {
     }
 }
 
-/// Millionths of a credit: what sums are kept in, so that nothing is rounded
-/// until it is told.
+/// Millionths of a credit: what sums are stored in, so that nothing is rounded
+/// until it is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Micros(pub i64);
 
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thousand_tokens_are_a_credit_unless_it_is_said_otherwise() {
+    fn a_thousand_tokens_are_a_credit_unless_it_is_stated_otherwise() {
         let usage =
             Usage { input: 700, cached_input: 200, output: 300, connector: 5000, reasoning: 0 };
 
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_credits_are_rounded_as_is_asked() {
+    fn whole_credits_are_rounded_as_is_called() {
         assert_eq!((Micros(1).rounded_up(), Micros(1).rounded_down()), (1, 0));
         assert_eq!((Micros(-1).rounded_up(), Micros(-1).rounded_down()), (0, -1));
         assert_eq!(Micros(2_000_000).rounded_up(), 2);

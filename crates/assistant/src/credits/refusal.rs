@@ -52,7 +52,7 @@ pub struct BudgetRefusal {
 }
 
 impl BudgetRefusal {
-    /// Refuses a user of the suspended free tier. When it ends is unknown, so the caller is told
+    /// Refuses a user of the suspended free tier. When it ends is unknown, so the caller is informed
     /// to retry when the next week begins.
     pub(crate) fn suspended(resets_at: Timestamp, now: Timestamp) -> Self {
         let (gauge, pool, top_up) = (None, None, None);

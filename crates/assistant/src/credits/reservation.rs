@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_settled_once_and_for_nothing_where_nobody_said_for_what() {
+    fn each_is_settled_once_and_for_nothing_where_nobody_stated_for_what() {
         let till = Arc::new(TestSink::default());
 
         drop(hold(&till));

@@ -38,9 +38,9 @@ impl CreditSettings {
 
     /// Returns the maximum length of an answer out of a budget with enough
     /// left.
-    pub(crate) fn output(&self, asked: Option<i64>) -> i64 {
-        let bound = self.max_output.or(asked).unwrap_or(DEFAULT_OUTPUT_TOKENS);
-        asked.unwrap_or(bound).min(bound)
+    pub(crate) fn output(&self, requested: Option<i64>) -> i64 {
+        let bound = self.max_output.or(requested).unwrap_or(DEFAULT_OUTPUT_TOKENS);
+        requested.unwrap_or(bound).min(bound)
     }
 }
 
@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn an_answer_is_as_long_as_caller_and_operator_both_allow() {
-        let output = |max_output, asked| {
-            CreditSettings { max_output, ..CreditSettings::default() }.output(asked)
+        let output = |max_output, requested| {
+            CreditSettings { max_output, ..CreditSettings::default() }.output(requested)
         };
 
         assert_eq!(output(Some(500), Some(900)), 500);

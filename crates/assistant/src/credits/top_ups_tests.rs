@@ -4,7 +4,7 @@ use super::*;
 use pia_kernel::{BudgetPeriod, CreditLimits};
 
 #[test]
-fn a_week_that_is_used_up_tells_of_pool_and_top_ups() {
+fn a_week_that_is_used_up_reports_of_pool_and_top_ups() {
     let (holder, mut credit_windows) = pooled();
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
         .spend(Micros::credits(10), now());
@@ -20,7 +20,7 @@ fn a_week_that_is_used_up_tells_of_pool_and_top_ups() {
 }
 
 #[test]
-fn every_refusal_tells_of_top_ups_that_were_bought() {
+fn every_refusal_reports_of_top_ups_that_were_bought() {
     let (holder, mut credit_windows) = pooled();
     let limits = CreditLimits { hourly: 1, ..holder.limits };
     let holder = CreditHolder { limits, ..holder };

@@ -83,7 +83,7 @@ pub struct UsageRecord {
     pub rates: Rates,
     /// Cost of the call at these rates.
     pub spent: Micros,
-    /// True if the tokens are our estimate, the upstream having told none.
+    /// True if the tokens are our estimate, the upstream having reported none.
     pub estimated: bool,
     /// End of the call.
     pub outcome: CallOutcome,

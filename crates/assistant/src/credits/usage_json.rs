@@ -4,16 +4,16 @@ use serde_json::Value;
 
 use crate::credits::usage::Usage;
 
-/// More than any call can use; what an upstream tells beyond it is nonsense
+/// More than any call can use; what an upstream reports beyond it is nonsense
 /// that must not spoil a sum. Clients read sums into 32 bits.
 const MAX_TOKENS: i64 = 1_000_000_000;
 
-/// Reads a `usage` object; nothing if it tells neither input nor output. What
-/// makes no sense in it tells nothing.
+/// Reads a `usage` object; nothing if it reports neither input nor output. What
+/// makes no sense in it reports nothing.
 pub(crate) fn usage(json: &str) -> Option<Usage> {
-    let told: Value = serde_json::from_str(json).ok()?;
+    let reported: Value = serde_json::from_str(json).ok()?;
     let of = |one: &str, other: &str| {
-        told.get(one).and_then(tokens).or(told.get(other).and_then(tokens))
+        reported.get(one).and_then(tokens).or(reported.get(other).and_then(tokens))
     };
     let input = of("prompt_tokens", "input_tokens");
     let output = of("completion_tokens", "output_tokens");
@@ -21,7 +21,7 @@ pub(crate) fn usage(json: &str) -> Option<Usage> {
         return None;
     }
     let detail = |of: [&str; 2], key: &str| {
-        of.into_iter().find_map(|it| told.get(it)?.get(key).and_then(tokens)).unwrap_or(0)
+        of.into_iter().find_map(|it| reported.get(it)?.get(key).and_then(tokens)).unwrap_or(0)
     };
     let (input, output) = (input.unwrap_or(0), output.unwrap_or(0));
     let cached = detail(["prompt_tokens_details", "input_tokens_details"], "cached_tokens");
@@ -31,7 +31,7 @@ pub(crate) fn usage(json: &str) -> Option<Usage> {
         input,
         cached_input: cached.min(input),
         output,
-        connector: told.get("connector_tokens").and_then(tokens).unwrap_or(0),
+        connector: reported.get("connector_tokens").and_then(tokens).unwrap_or(0),
         reasoning: reasoning.min(output),
     })
 }
@@ -39,10 +39,10 @@ pub(crate) fn usage(json: &str) -> Option<Usage> {
 /// Returns whether a `usage` object has the keys that every client reads, and
 /// nothing in it is of a type that some fail at.
 pub(crate) fn is_common(json: &str) -> bool {
-    let Ok(Value::Object(told)) = serde_json::from_str(json) else { return false };
+    let Ok(Value::Object(reported)) = serde_json::from_str(json) else { return false };
     let is_plain = |it: &Value| it.as_i64().is_some_and(|it| (0..=2 * MAX_TOKENS).contains(&it));
     let is_count =
-        |key: &str| told.get(key).is_some_and(|it| is_plain(it) && tokens(it) == it.as_i64());
+        |key: &str| reported.get(key).is_some_and(|it| is_plain(it) && tokens(it) == it.as_i64());
     let is_sound = |(key, value): (&String, &Value)| match key.as_str() {
         it if it.ends_with("_tokens") => is_plain(value) || value.is_null(),
         it if it.ends_with("_details") => value.as_object().map_or(value.is_null(), |details| {
@@ -50,7 +50,7 @@ pub(crate) fn is_common(json: &str) -> bool {
         }),
         _ => true,
     };
-    is_count("prompt_tokens") && is_count("completion_tokens") && told.iter().all(is_sound)
+    is_count("prompt_tokens") && is_count("completion_tokens") && reported.iter().all(is_sound)
 }
 
 /// A count, which some write with a point or as a text; nothing if it is none.
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_may_be_written_oddly_and_callers_are_told_them_plainly() {
+    fn counts_may_be_written_oddly_and_callers_are_reported_them_plainly() {
         let odd = [
             r#"{"prompt_tokens":5.0,"completion_tokens":"2"}"#,
             r#"{"prompt_tokens":5,"completion_tokens":2,"prompt_tokens_details":"none"}"#,
@@ -114,9 +114,9 @@ mod tests {
             r#"{"input_tokens":5,"output_tokens":2}"#,
         ];
         for json in odd {
-            let told = usage(json).unwrap();
+            let reported = usage(json).unwrap();
 
-            assert_eq!((told.input, told.output, is_common(json)), (5, 2, false), "{json}");
+            assert_eq!((reported.input, reported.output, is_common(json)), (5, 2, false), "{json}");
         }
         let common = r#"{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"cost":0.1,
             "completion_tokens_details":null,"prompt_tokens_details":{"cached_tokens":null}}"#;

@@ -59,7 +59,7 @@ pub struct CreditView {
     pub key: Option<WeekGauge>,
 }
 
-/// Tells people of their credits.
+/// Reports people of their credits.
 #[derive(Clone)]
 pub struct Credits {
     rules: Arc<dyn Rules>,

@@ -19,18 +19,18 @@ async fn view_json(
     suspended: bool,
     spent: impl Fn(&mut Window) + Send + Sync + 'static,
 ) -> CreditView {
-    told_with(None, limits, suspended, spent).await
+    reported_with(None, limits, suspended, spent).await
 }
 
-async fn told_with(
+async fn reported_with(
     key: Option<ApiKeyBudget>,
     limits: CreditLimits,
     suspended: bool,
     spent: impl Fn(&mut Window) + Send + Sync + 'static,
 ) -> CreditView {
     let mut rules = MockRules::new();
-    let said = Arc::new(GroupRules { credits: limits, free: true, ..GroupRules::default() });
-    rules.expect_rules_of().returning(move |_| Ok(Arc::clone(&said)));
+    let message = Arc::new(GroupRules { credits: limits, free: true, ..GroupRules::default() });
+    rules.expect_rules_of().returning(move |_| Ok(Arc::clone(&message)));
     let mut credit_store = MockCreditStore::new();
     credit_store.expect_load_windows().returning(move |holder| {
         let windows = holder.windows().map(|key| {
@@ -53,7 +53,7 @@ async fn told_with(
 }
 
 #[tokio::test]
-async fn where_nothing_is_limited_nothing_else_is_told() {
+async fn where_nothing_is_limited_nothing_else_is_reported() {
     let pool = CreditLimits { pool: true, ..CreditLimits::default() };
 
     assert_eq!(
@@ -64,7 +64,7 @@ async fn where_nothing_is_limited_nothing_else_is_told() {
 }
 
 #[tokio::test]
-async fn only_what_is_limited_is_told() {
+async fn only_what_is_limited_is_reported() {
     let daily = CreditLimits { daily: 9, ..CreditLimits::default() };
 
     let view = view_json(daily, false, |it| it.spend(Micros(1), now())).await;
@@ -74,7 +74,7 @@ async fn only_what_is_limited_is_told() {
 }
 
 #[tokio::test]
-async fn all_that_is_limited_is_told_without_what_open_calls_may_spend() {
+async fn all_that_is_limited_is_reported_without_what_open_calls_may_spend() {
     let limits = CreditLimits {
         hourly: 5,
         daily: 6,
@@ -121,30 +121,30 @@ async fn a_pool_may_be_empty_and_a_group_that_bought_nothing_has_no_top_ups() {
 }
 
 #[test]
-fn fractions_of_a_pool_are_told_so_that_they_add_up() {
-    let told = |total, used| {
+fn fractions_of_a_pool_are_reported_that_they_add_up() {
+    let reported = |total, used| {
         let CreditStock { total, used, remaining } = stock(Micros(total), Micros(used));
         [total, used, remaining]
     };
 
-    assert_eq!(told(7_500_000, 7_200_000), [7, 7, 0]);
-    assert_eq!(told(7_500_000, 6_100_000), [7, 7, 0]);
-    assert_eq!(told(7_500_000, 5_900_000), [7, 6, 1]);
-    assert_eq!(told(900_000, 0), [0, 0, 0]);
+    assert_eq!(reported(7_500_000, 7_200_000), [7, 7, 0]);
+    assert_eq!(reported(7_500_000, 6_100_000), [7, 7, 0]);
+    assert_eq!(reported(7_500_000, 5_900_000), [7, 6, 1]);
+    assert_eq!(reported(900_000, 0), [0, 0, 0]);
     // Tokens that were hidden until the end.
-    assert_eq!(told(7_000_000, 9_000_000), [7, 7, 0]);
-    assert_eq!(told(-1, 0), [0, 0, 0]);
+    assert_eq!(reported(7_000_000, 9_000_000), [7, 7, 0]);
+    assert_eq!(reported(-1, 0), [0, 0, 0]);
 }
 
 #[tokio::test]
-async fn whoever_calls_with_a_key_is_told_of_its_purse_too() {
+async fn whoever_calls_with_a_key_is_reported_of_its_purse_too() {
     let key = |weekly| Some(ApiKeyBudget { key: ApiKeyId::generate(), weekly });
     let spend = |it: &mut Window| it.spend(Micros::credits(3), now());
     let daily = CreditLimits { daily: 9, ..CreditLimits::default() };
 
-    let both = told_with(key(5), daily, false, spend).await;
-    let key_alone = told_with(key(5), CreditLimits::default(), false, spend).await;
-    let no_purse = told_with(key(0), daily, false, spend).await;
+    let both = reported_with(key(5), daily, false, spend).await;
+    let key_alone = reported_with(key(5), CreditLimits::default(), false, spend).await;
+    let no_purse = reported_with(key(0), daily, false, spend).await;
 
     let gauge = |limit| Gauge { limit, used: 3 };
     let purse = Some(WeekGauge { gauge: gauge(5), resets_at: Weeks::UTC.end(now()) });

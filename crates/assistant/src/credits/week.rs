@@ -81,8 +81,8 @@ mod tests {
 
     fn week(weeks: Weeks, time: &str) -> (String, String, String) {
         let it = at(time);
-        let told = [weeks.before(it), weeks.start(it), weeks.end(it)];
-        told.map(|it| it.to_string()).into()
+        let reported = [weeks.before(it), weeks.start(it), weeks.end(it)];
+        reported.map(|it| it.to_string()).into()
     }
 
     fn three(before: &str, start: &str, end: &str) -> (String, String, String) {

@@ -228,14 +228,14 @@ mod tests {
     #[test]
     fn a_week_that_is_over_is_remembered_for_one_more() {
         let mut window = window(WindowKind::Limit(BudgetPeriod::Weekly));
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for at in [monday(), monday() + WEEK, monday() + WEEK * 3] {
             window.roll_over(Weeks::UTC, at);
-            told.push((window.used.0, window.last_used.0));
+            reported.push((window.used.0, window.last_used.0));
             window.spend(Micros(5), at);
         }
 
-        assert_eq!(told, [(0, 0), (0, 5), (0, 0)]);
+        assert_eq!(reported, [(0, 0), (0, 5), (0, 0)]);
     }
 
     #[test]

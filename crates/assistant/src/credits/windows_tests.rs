@@ -94,7 +94,7 @@ fn an_answer_may_be_as_long_as_the_tightest_window_allows() {
 }
 
 #[test]
-fn the_budget_that_cut_an_answer_off_is_told_as_it_is_after_the_call() {
+fn the_budget_that_cut_an_answer_off_is_reported_as_it_is_after_the_call() {
     let limits = CreditLimits { hourly: 3, daily: 90, weekly: 90, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut credit_windows = credit_windows(&holder);
@@ -114,13 +114,13 @@ fn the_budget_that_cut_an_answer_off_is_told_as_it_is_after_the_call() {
         (refusal.period, refusal.gauge),
         (Period::Budget(BudgetPeriod::Hourly), Some(Gauge { limit: 3, used: 3 }))
     );
-    // What was spent before is not enough for as much as was asked for.
+    // What was spent before is not enough for as much as was requested.
     assert_eq!(refusal.resets_at, ended + Duration::from_mins(61));
     assert_eq!(refusal.retry_after, Duration::from_mins(61));
 }
 
 #[test]
-fn a_call_that_needs_more_than_there_ever_is_is_told_the_end_of_the_window() {
+fn a_call_that_needs_more_than_there_ever_is_is_reported_the_end_of_the_window() {
     for (limits, at) in [
         (CreditLimits { hourly: 3, ..CreditLimits::default() }, now() + Duration::from_mins(61)),
         (
@@ -210,7 +210,7 @@ fn what_only_open_calls_hold_is_there_again_soon() {
 }
 
 #[test]
-fn each_budget_is_told_by_its_name_and_when_its_week_ends() {
+fn each_budget_is_reported_by_its_name_and_when_its_week_ends() {
     let all = [
         (
             CreditLimits { weekly: 1, ..CreditLimits::default() },
@@ -253,7 +253,7 @@ fn a_groups_day_rolls_too() {
 }
 
 #[test]
-fn of_two_budgets_that_are_used_up_the_one_is_told_that_is_so_longer() {
+fn of_two_budgets_that_are_used_up_the_one_is_informed_that_is_so_longer() {
     let limits = CreditLimits { hourly: 5, weekly: 5, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut credit_windows = credit_windows(&holder);
@@ -269,7 +269,7 @@ fn of_two_budgets_that_are_used_up_the_one_is_told_that_is_so_longer() {
 }
 
 #[test]
-fn a_keys_purse_is_a_weekly_budget_which_tells_of_the_pool_too() {
+fn a_keys_purse_is_a_weekly_budget_which_reports_of_the_pool_too() {
     let key = Some(ApiKeyBudget { key: ApiKeyId::generate(), weekly: 2 });
     let limits = CreditLimits { weekly: 50, pool: true, ..CreditLimits::default() };
     let holder = CreditHolder { key, ..holder(limits) };

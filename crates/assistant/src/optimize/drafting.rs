@@ -37,8 +37,8 @@ impl PromptDrafting {
         description: &str,
     ) -> Result<String, AssistantError> {
         let prompt = ask(description)?;
-        let asked = self.gateway.answer_full(caller, Mode::Optimize, prompt, ToolMode::Plainly);
-        let FullAnswer { body, mut metered_call, .. } = asked.await?;
+        let requested = self.gateway.answer_full(caller, Mode::Optimize, prompt, ToolMode::Plainly);
+        let FullAnswer { body, mut metered_call, .. } = requested.await?;
         let read = completion::parse(&body);
         let cut_off = read.as_ref().is_some_and(Completion::is_cut_off);
         let drafted = read

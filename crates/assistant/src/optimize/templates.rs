@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn every_template_says_what_to_do() {
+    fn every_template_states_what_to_do() {
         for template in templates() {
             assert!(template.prompt.len() > 200, "{}", template.name);
             assert!(!template.description.is_empty(), "{}", template.name);

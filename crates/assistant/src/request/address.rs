@@ -3,7 +3,7 @@
 /// Schemes of which many readers take the host from behind any slashes.
 const SPECIAL: [&str; 6] = ["http", "https", "ws", "wss", "ftp", "file"];
 
-/// Tells whether a text is meant as an address: it begins as one does. Two slashes
+/// Reports whether a text is meant as an address: it begins as one does. Two slashes
 /// alone do not make it one, as sounds in Base64 begin with them too.
 pub(crate) fn is_address(text: &str) -> bool {
     let text = text.trim_start_matches(|it: char| it.is_whitespace() || it.is_control());
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_told_from_a_text_by_its_beginning() {
+    fn an_address_is_reported_from_a_text_by_its_beginning() {
         for address in [
             "http://h",
             "HTTPS:h",

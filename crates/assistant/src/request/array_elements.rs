@@ -12,7 +12,7 @@ pub(crate) struct ArrayElements<'a> {
 }
 
 impl ArrayElements<'_> {
-    /// Maximum number of elements kept; no request needs more messages or tools.
+    /// Maximum number of elements stored; no request needs more messages or tools.
     pub(crate) const MAX_LEN: usize = 2000;
 }
 

@@ -75,8 +75,8 @@ pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
         return Err(AssistantError::Invalid(wrong));
     }
     let usage = match request.get("stream_options").map(RawValue::get) {
-        Some(options) if request::parameters::include_usage(options) => UsageChunks::Told,
-        _ => UsageChunks::Kept,
+        Some(options) if request::parameters::include_usage(options) => UsageChunks::Sent,
+        _ => UsageChunks::Withheld,
     };
     if let Some(tools) = request.get("tools") {
         spoken.text.words.add(tools.get().as_bytes());
@@ -121,7 +121,7 @@ fn forwarded_parameters(
     keys.filter_map(|key| Some((key, slice(body, request.get(key)?)))).collect()
 }
 
-/// Tells broken JSON from JSON that is no object, and repeats none of it.
+/// Reports broken JSON from JSON that is no object, and repeats none of it.
 pub(crate) fn malformed(err: &serde_json::Error) -> AssistantError {
     match err.classify() {
         Category::Data => AssistantError::Invalid(vec![Violation::new(

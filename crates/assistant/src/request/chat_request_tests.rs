@@ -93,8 +93,8 @@ fn of_two_equal_keys_the_last_counts() {
 fn the_form_of_the_answer_is_the_callers() {
     let form = |member| match ask(&with(member)) {
         Ok(RequestedChoice::Whole(_)) => "whole",
-        Ok(RequestedChoice::Stream(_, UsageChunks::Told)) => "stream with usage",
-        Ok(RequestedChoice::Stream(_, UsageChunks::Kept)) => "stream",
+        Ok(RequestedChoice::Stream(_, UsageChunks::Sent)) => "stream with usage",
+        Ok(RequestedChoice::Stream(_, UsageChunks::Withheld)) => "stream",
         Err(err) => panic!("{err:?}"),
     };
 
@@ -151,7 +151,7 @@ fn a_whole_number_is_one_however_it_is_written() {
 }
 
 #[test]
-fn broken_json_is_told_without_its_content() {
+fn broken_json_is_reported_without_its_content() {
     for body in ["", "{", r#"{"messages":[secret]}"#, r#"{"messages":[]} x"#] {
         let Err(AssistantError::Malformed(why)) = ask(body) else { panic!("{body}") };
 

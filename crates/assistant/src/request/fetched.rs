@@ -24,7 +24,7 @@ const MAX_KEY_BYTES: usize = 40;
 /// not by `data:`: `image_url.url`.
 ///
 /// Readers differ in which of two equal keys they take, and some take keys in
-/// any case, so all are looked at. Nothing of the value is kept or copied.
+/// any case, so all are looked at. Nothing of the value is stored or copied.
 pub(crate) fn address(key: &str, value: &RawValue) -> Option<String> {
     in_member(key, value, MAX_DEPTH)
 }
@@ -111,7 +111,7 @@ impl<'de> Visitor<'de> for AddressVisitor {
     }
 }
 
-/// Tells whether a JSON string is an address of something elsewhere.
+/// Reports whether a JSON string is an address of something elsewhere.
 fn is_remote_address(json: &str, named: AddressRule) -> bool {
     if is_data(json.get(1..).unwrap_or_default()) {
         return false;

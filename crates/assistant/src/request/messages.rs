@@ -13,7 +13,7 @@ use crate::request::fetched::address;
 use crate::request::sample::PromptText;
 use pia_json::MemberKey;
 
-/// A request that is wrong everywhere is told so this often.
+/// Maximum number of violations that one request reports.
 pub(crate) const MAX_VIOLATIONS: usize = 20;
 const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
@@ -219,7 +219,7 @@ fn add_words(json: &str, text: &mut PromptText) {
     }
 }
 
-/// Adds an array of parts, of which none is kept.
+/// Adds an array of parts, of which none is stored.
 struct PartsVisitor<'p, 't>(&'p mut Content<'t>);
 
 impl<'de> DeserializeSeed<'de> for PartsVisitor<'_, '_> {
@@ -305,8 +305,8 @@ mod tests {
     }
 
     #[test]
-    fn the_first_that_is_named_by_its_address_is_told() {
-        let told = |message: &str| {
+    fn the_first_that_is_named_by_its_address_is_reported() {
+        let reported = |message: &str| {
             let json = format!(r#"[{{"role":"system","content":"http://h"}},{message}]"#);
             let raw: &RawValue = serde_json::from_str(&json).unwrap();
             let mut wrong = Vec::new();
@@ -315,20 +315,20 @@ mod tests {
             spoken.address
         };
         let text = r#"{"type":"text","text":"http://h"}"#;
-        let shown = r#"{"image_url":{"url":"http://h"}}"#;
+        let presented = r#"{"image_url":{"url":"http://h"}}"#;
         let picture = r#"{"image_url":{"url":"data:,x"}}"#;
 
-        let parts = |content: &str| told(&format!(r#"{{"role":"user","content":{content}}}"#));
+        let parts = |content: &str| reported(&format!(r#"{{"role":"user","content":{content}}}"#));
         assert_eq!(parts(r#""http://h""#), None);
         assert_eq!(parts(&format!("[{text},{picture}]")), None);
         assert_eq!(
-            parts(&format!("[{text},{shown},{shown}]")).as_deref(),
+            parts(&format!("[{text},{presented},{presented}]")).as_deref(),
             Some("messages[1].content[1].image_url.url")
         );
-        let beside = format!(r#"{{"role":"user","name":"http://h","Content":[{shown}]}}"#);
-        assert_eq!(told(&beside).as_deref(), Some("messages[1].Content[0].image_url.url"));
-        let said = r#"{"role":"assistant","reasoning":"http://h","tool_calls":["http://h"]}"#;
-        assert_eq!(told(said), None);
+        let beside = format!(r#"{{"role":"user","name":"http://h","Content":[{presented}]}}"#);
+        assert_eq!(reported(&beside).as_deref(), Some("messages[1].Content[0].image_url.url"));
+        let text = r#"{"role":"assistant","reasoning":"http://h","tool_calls":["http://h"]}"#;
+        assert_eq!(reported(text), None);
     }
 
     #[test]
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_wrong_everywhere_is_not_told_so_everywhere() {
+    fn a_request_that_is_wrong_everywhere_is_not_reported_everywhere() {
         let json = format!("[{}]", vec!["1"; 1000].join(","));
 
         assert_eq!(checked(&json).1.len(), 20);

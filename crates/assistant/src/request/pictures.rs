@@ -21,7 +21,10 @@ pub(crate) struct ExtractedPictures {
 }
 
 /// Replaces each picture by a text; nothing if `messages` is no JSON array.
-pub(crate) fn extract_pictures(messages: &Bytes, can_be_asked: bool) -> Option<ExtractedPictures> {
+pub(crate) fn extract_pictures(
+    messages: &Bytes,
+    can_be_requested: bool,
+) -> Option<ExtractedPictures> {
     let messages: Vec<Members<'_>> = serde_json::from_slice(messages).ok()?;
     let mut pictures = Vec::new();
     let mut written = Vec::with_capacity(messages.len());
@@ -29,11 +32,11 @@ pub(crate) fn extract_pictures(messages: &Bytes, can_be_asked: bool) -> Option<E
         let parts = message.get("content").filter(|it| it.starts_with('['));
         let parts: Option<Vec<&RawValue>> = parts.and_then(|it| serde_json::from_str(it).ok());
         if let Some(parts) = parts {
-            let told: Vec<String> = parts
+            let reported: Vec<String> = parts
                 .iter()
-                .map(|it| replace_picture(it.get(), &mut pictures, can_be_asked))
+                .map(|it| replace_picture(it.get(), &mut pictures, can_be_requested))
                 .collect();
-            let content = format!("[{}]", told.join(","));
+            let content = format!("[{}]", reported.join(","));
             message.set("content", content);
         }
         written.push(message.to_json());
@@ -42,7 +45,7 @@ pub(crate) fn extract_pictures(messages: &Bytes, can_be_asked: bool) -> Option<E
 }
 
 /// A part as it goes on.
-fn replace_picture(part: &str, pictures: &mut Vec<Bytes>, can_be_asked: bool) -> String {
+fn replace_picture(part: &str, pictures: &mut Vec<Bytes>, can_be_requested: bool) -> String {
     let is_picture =
         serde_json::from_str::<ContentPart<'_>>(part).is_ok_and(|it| it.image_url.is_some());
     if !is_picture {
@@ -50,7 +53,7 @@ fn replace_picture(part: &str, pictures: &mut Vec<Bytes>, can_be_asked: bool) ->
     }
     pictures.push(Bytes::copy_from_slice(part.as_bytes()));
     let number = pictures.len();
-    let text = if can_be_asked {
+    let text = if can_be_requested {
         format!("[picture {number}: ask what is in it with the tool pia_look_at_picture]")
     } else {
         format!("[picture {number}, which cannot be shown to this model]")

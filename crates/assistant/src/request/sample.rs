@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_that_says_nothing_makes_no_long_text_free() {
+    fn a_beginning_that_states_nothing_makes_no_long_text_free() {
         let text = format!("{}{}", " ".repeat(EXACTLY_COUNTED_BYTES), "x".repeat(1_000_000));
 
         assert!(sample(&text) >= 250_000);

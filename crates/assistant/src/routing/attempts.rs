@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nobody_works_on_is_asked_again() {
+    fn only_what_nobody_works_on_is_called_again() {
         for status in [401, 403, 429, 500, 502, 503, 529] {
             assert!(may_be_repeated(&refused(status)), "{status}");
         }

@@ -10,7 +10,7 @@ use crate::routing::target::Target;
 
 /// Time to wait for a busy upstream that names none.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(10);
-/// No caller is told to wait longer than this.
+/// Maximum wait that a response asks for.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(1);
 
 /// Phrases by which upstreams say that a conversation is too long.
@@ -37,7 +37,7 @@ pub(crate) enum Tools {
     None,
 }
 
-/// Turns an upstream's failure into ours, and tells the operator of it.
+/// Turns an upstream's failure into ours, and logs it for the operator.
 pub(crate) fn explain_failure(
     err: &UpstreamError,
     tools: Tools,
@@ -104,10 +104,10 @@ pub(crate) fn is_caller_error(error: &[u8], tools: Tools) -> bool {
 /// Returns the error that the caller can do something about.
 fn caller_error(body: &[u8], tools: Tools) -> Option<AssistantError> {
     let body = String::from_utf8_lossy(body).to_ascii_lowercase();
-    let says = |words: &[&str]| words.iter().any(|it| body.contains(it));
-    if says(&CONTEXT_PHRASES) {
+    let states = |words: &[&str]| words.iter().any(|it| body.contains(it));
+    if states(&CONTEXT_PHRASES) {
         Some(AssistantError::ContextTooLong)
-    } else if tools == Tools::Sent && says(&TOOL_PHRASES) {
+    } else if tools == Tools::Sent && states(&TOOL_PHRASES) {
         Some(AssistantError::ToolsRefused)
     } else {
         None
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_upstream_says_when_to_come_again() {
+    fn a_busy_upstream_states_when_to_come_again() {
         let busy = |retry_after| {
             let err = UpstreamError::Refused { status: 429, retry_after, body: Bytes::new() };
             explain_failure(&err, Tools::None, &fakes::target("m"))

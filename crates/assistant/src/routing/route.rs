@@ -115,8 +115,8 @@ mod tests {
     }
 
     fn models(mode: Option<Mode>, model: &str, persona: &str) -> Vec<String> {
-        let given = |it: &str| Some(it.to_owned()).filter(|it| !it.is_empty());
-        let wish = ModelHint { model: given(model), persona_type: given(persona) };
+        let input = |it: &str| Some(it.to_owned()).filter(|it| !it.is_empty());
+        let wish = ModelHint { model: input(model), persona_type: input(persona) };
         let route = route(&catalogue(), &rules(), mode, &wish).unwrap();
         route.iter().map(|it| it.model.clone()).collect()
     }

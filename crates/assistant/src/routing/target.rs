@@ -207,7 +207,7 @@ pub struct Target {
 pub const SAMPLING: [&str; 3] = ["temperature", "top_p", "top_k"];
 
 impl Target {
-    /// Names the model wherever it is asked, so that what is learnt of it is
+    /// Names the model wherever it is called, so that what is learnt of it is
     /// known for all its entries.
     pub fn place(&self) -> String {
         let model = self.deployment.as_deref().unwrap_or(&self.model);
@@ -246,7 +246,7 @@ impl Target {
         self.addresses == Addresses::PassedOn
     }
 
-    /// Tells whether its upstream may run such a tool.
+    /// Reports whether its upstream may run such a tool.
     pub(crate) fn runs(&self, tool: &HostedTool) -> bool {
         self.upstream_tools.iter().any(|it| it.kind == tool.kind)
     }

@@ -122,11 +122,11 @@ impl UpstreamLimiter {
             return Ok(Permit { of: None, counted: 0, took: 0 });
         }
         let limits = self.instance_share(protection);
-        let asked = QueuedRequest { group, tokens, limits };
+        let requested = QueuedRequest { group, tokens, limits };
         let mut waiting = QueuedCall { limiter: self, name, place: None };
         let (mut end, mut time) = (waits.pause(patience), None);
         poll_fn(|cx| {
-            let lack = match waiting.poll(asked, waits.elapsed(), cx) {
+            let lack = match waiting.poll(requested, waits.elapsed(), cx) {
                 Ok(()) => {
                     let of = Some((Arc::clone(self), name.to_owned()));
                     return Poll::Ready(Ok(Permit { of, counted: tokens, took: tokens }));
@@ -186,7 +186,7 @@ impl QueuedCall<'_> {
     /// Lets the call in, or says what lacks; nothing where too many wait.
     fn poll(
         &mut self,
-        asked: QueuedRequest,
+        requested: QueuedRequest,
         now: Duration,
         cx: &Context<'_>,
     ) -> Result<(), Option<LimitShortfall>> {
@@ -202,17 +202,18 @@ impl QueuedCall<'_> {
             Some(place) => gate.turns.is_next(place),
             None => gate.turns.len() == 0,
         };
-        let lack = if is_next { gate.shortfall(asked, now) } else { Some(LimitShortfall::Room) };
+        let lack =
+            if is_next { gate.shortfall(requested, now) } else { Some(LimitShortfall::Room) };
         match lack {
             None => {
-                gate.take(asked);
+                gate.take(requested);
                 if let Some(place) = self.place.take() {
                     gate.turns.leave(place);
                 }
                 Ok(())
             }
             Some(lack) => {
-                let place = *self.place.get_or_insert_with(|| gate.turns.join(asked.group));
+                let place = *self.place.get_or_insert_with(|| gate.turns.join(requested.group));
                 gate.turns.watch(place, cx.waker());
                 Err(Some(lack))
             }
@@ -231,23 +232,24 @@ impl Drop for QueuedCall<'_> {
 }
 
 impl UpstreamState {
-    fn shortfall(&mut self, asked: QueuedRequest, now: Duration) -> Option<LimitShortfall> {
-        let Protection { requests_per_minute, tokens_per_minute, concurrent } = asked.limits;
+    fn shortfall(&mut self, requested: QueuedRequest, now: Duration) -> Option<LimitShortfall> {
+        let Protection { requests_per_minute, tokens_per_minute, concurrent } = requested.limits;
         if concurrent.is_some_and(|it| self.open >= it) {
             return Some(LimitShortfall::Room);
         }
         let requests = requests_per_minute.and_then(|it| self.requests.wait_time(1, it, now));
-        let tokens = tokens_per_minute.and_then(|it| self.tokens.wait_time(asked.tokens, it, now));
+        let tokens =
+            tokens_per_minute.and_then(|it| self.tokens.wait_time(requested.tokens, it, now));
         requests.max(tokens).map(LimitShortfall::Time)
     }
 
-    fn take(&mut self, asked: QueuedRequest) {
+    fn take(&mut self, requested: QueuedRequest) {
         self.open += 1;
-        if asked.limits.requests_per_minute.is_some() {
+        if requested.limits.requests_per_minute.is_some() {
             self.requests.take(1);
         }
-        if asked.limits.tokens_per_minute.is_some() {
-            self.tokens.take(asked.tokens);
+        if requested.limits.tokens_per_minute.is_some() {
+            self.tokens.take(requested.tokens);
         }
     }
 }

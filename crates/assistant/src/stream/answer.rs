@@ -49,11 +49,11 @@ struct OpenedStream {
     turn: Option<Box<Turn>>,
 }
 
-/// Wish of the caller to receive usage.
+/// Chunks with usage: sent to callers that ask for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UsageChunks {
-    Told,
-    Kept,
+    Sent,
+    Withheld,
 }
 
 /// The bytes of an event stream: `data: ` with one object a line, and at the
@@ -61,9 +61,8 @@ pub(crate) enum UsageChunks {
 ///
 /// The upstream is read only when this is. Whatever fails becomes one last
 /// chunk, `{"error": …, "message": …}`, so the stream itself never fails.
-/// Comments keep it alive while the upstream is silent, or while something is
-/// done for the model, of which the caller sees nothing else. Dropping it ends
-/// the call upstream and writes down what it used.
+/// Comments keep it alive while the upstream is silent or a tool of the server
+/// runs. Dropping it ends the call upstream and records its usage.
 #[must_use = "an answer that is not read ends its call"]
 pub struct ChatStream {
     phase: Phase,
@@ -103,7 +102,7 @@ impl ChatStream {
             first: None,
             protected,
             tools: Tools::None,
-            usage: UsageChunks::Kept,
+            usage: UsageChunks::Withheld,
             nulls: NullStripper::default(),
             last_usage: None,
             stream_state: StreamState::default(),
@@ -207,14 +206,14 @@ impl ChatStream {
             Ok(Some(Frame::Done)) => self.finish_call(true),
             Ok(None) => self.finish_call(false),
             Err(err) => {
-                let told = explain_failure(&err, self.tools, &opened.metered_call.target);
-                Err(self.fail(told, cost(&err)))
+                let failure = explain_failure(&err, self.tools, &opened.metered_call.target);
+                Err(self.fail(failure, cost(&err)))
             }
         }
     }
 
     /// Reads an event that says something to us. An event carries about one
-    /// token, which is the estimate where the upstream tells no usage.
+    /// token, which is the estimate where the upstream reports no usage.
     fn inspect_event(&mut self, json: &Bytes) -> Result<Option<Bytes>, AssistantError> {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
         let mended = normalize::normalize_event(json, self.stream_state.deltas);
@@ -250,12 +249,13 @@ impl ChatStream {
         let chunk = match event.verdict {
             EventAction::Untouched => framed(&[json]),
             EventAction::Rewritten(events) => framed(&events),
-            EventAction::Kept => return Ok(None),
+            EventAction::Withheld => return Ok(None),
             EventAction::Error(error) => {
                 let metered_call = &opened.metered_call;
-                let told = explain_stream_error(error.as_bytes(), self.tools, &metered_call.target);
+                let reported =
+                    explain_stream_error(error.as_bytes(), self.tools, &metered_call.target);
                 let cost = so_far(metered_call);
-                return Err(self.fail(told, cost));
+                return Err(self.fail(reported, cost));
             }
             EventAction::Broken => {
                 tracing::warn!(
@@ -325,10 +325,10 @@ impl ChatStream {
             let reason = if self.stream_state.called { "tool_calls" } else { "stop" };
             events.push(self.head(metered_call).end(reason));
         }
-        if self.usage == UsageChunks::Told {
-            let told = self.last_usage.take().filter(|_| self.previous_usage == Usage::default());
-            let told = told.map(|it| it.json);
-            events.push(told.unwrap_or_else(|| self.usage_of_all(metered_call)));
+        if self.usage == UsageChunks::Sent {
+            let is_first = self.previous_usage == Usage::default();
+            let usage = self.last_usage.take().filter(|_| is_first).map(|it| it.json);
+            events.push(usage.unwrap_or_else(|| self.usage_of_all(metered_call)));
         }
         let mut last = BytesMut::from(self.nulls.strip(framed(&events)));
         last.put_slice(DONE.as_bytes());
@@ -361,7 +361,7 @@ impl ChatStream {
     }
 }
 
-/// Begins a call of a turn. What it says of itself is kept only where
+/// Begins a call of a turn. What it says of itself is stored only where
 /// its model may have something done: a long conversation would stay in memory
 /// as long as its answer takes.
 async fn open(mut turn: Box<Turn>) -> Result<OpenedStream, AssistantError> {

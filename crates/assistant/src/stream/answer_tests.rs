@@ -49,7 +49,7 @@ async fn a_stream_goes_on_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_done_without_a_reason_is_given_one() {
+async fn a_stream_that_is_done_without_a_reason_is_granted_one() {
     let call = r#"{"id":"c1","choices":[{"delta":{"tool_calls":[]}}]}"#;
 
     let talked = read_stream(&frames([pass(ANSWER), Frame::Done]), PLAIN).await;
@@ -72,7 +72,7 @@ async fn a_chunk_leaves_out_what_is_null() {
 }
 
 #[tokio::test]
-async fn an_upstream_without_done_is_given_one() {
+async fn an_upstream_without_done_is_granted_one() {
     let around = frames([pass(ANSWER), look(STOP)]);
 
     let stream = read_stream(&around, PLAIN).await;
@@ -81,7 +81,7 @@ async fn an_upstream_without_done_is_given_one() {
 }
 
 #[tokio::test]
-async fn what_an_upstream_says_of_a_guardrail_is_not_passed_on() {
+async fn what_an_upstream_states_of_a_guardrail_is_not_passed_on() {
     let mark = r#"{"guardrail":{"protected":true}}"#;
     let beside = r#"{"choices":[{"delta":{"content":"!"}}],"guardrail":{"protected":true}}"#;
 
@@ -140,7 +140,7 @@ async fn what_has_a_wrong_type_breaks_no_stream_and_reaches_no_caller() {
 }
 
 #[tokio::test]
-async fn usage_comes_once_after_the_finish_to_those_who_asked() {
+async fn usage_comes_once_after_the_finish_to_those_who_requested() {
     let usage = r#"{"id":"c1","model":"m","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11,"completion_tokens_details":{"reasoning_tokens":1}}}"#;
     let script = || {
         frames([
@@ -157,14 +157,14 @@ async fn usage_comes_once_after_the_finish_to_those_who_asked() {
         "{ANSWER}data: {{\"choices\":[{{\"delta\":{{\"content\":\"!\"}}}}]}}\n\ndata: {STOP}\n\n"
     );
 
-    let asked = script();
+    let requested = script();
     assert_eq!(
-        read_stream(&asked, WITH_USAGE).await,
+        read_stream(&requested, WITH_USAGE).await,
         format!("{begin}data: {usage}\n\ndata: [DONE]\n\n")
     );
     assert_eq!(read_stream(&script(), PLAIN).await, format!("{begin}data: [DONE]\n\n"));
 
-    let [record] = asked.noted().try_into().unwrap();
+    let [record] = requested.noted().try_into().unwrap();
     assert_eq!(
         record.tokens,
         Usage { input: 9, cached_input: 0, output: 2, connector: 0, reasoning: 1 }
@@ -173,7 +173,7 @@ async fn usage_comes_once_after_the_finish_to_those_who_asked() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_tells_no_usage_is_estimated() {
+async fn an_upstream_that_reports_no_usage_is_estimated() {
     let around = frames([pass(ANSWER), pass(ANSWER), look(STOP), Frame::Done]);
 
     let stream = read_stream(&around, WITH_USAGE).await;
@@ -229,7 +229,7 @@ async fn what_fails_in_mid_stream_ends_it_with_a_chunk_of_ours() {
 }
 
 #[tokio::test]
-async fn an_error_of_the_upstream_is_told_in_our_words() {
+async fn an_error_of_the_upstream_is_reported_in_our_words() {
     let error = r#"{"error":{"message":"key sk-1 of acme is over quota","code":429}}"#;
     let around = frames([pass(ANSWER), look(error), pass(ANSWER)]);
 
@@ -298,7 +298,7 @@ async fn a_comment_of_the_upstream_does_not_open_a_stream() {
 }
 
 #[tokio::test]
-async fn a_silent_stream_says_that_it_is_alive_after_each_interval() {
+async fn a_silent_stream_states_that_it_is_alive_after_each_interval() {
     let around = Surroundings::new(Script::FramesAndSilence(vec![Ok(pass(ANSWER))]));
     let mut answer = begin(&around, PLAIN).await.unwrap();
     around.advance(Duration::from_secs(9));

@@ -12,7 +12,7 @@ pub(crate) enum EventAction {
     /// Chunk is replaced by one or two events.
     Rewritten(Vec<String>),
     /// Chunk is not forwarded.
-    Kept,
+    Withheld,
     /// The upstream reports an error.
     Error(String),
     /// Chunk is invalid.
@@ -80,7 +80,7 @@ impl ChunkHead {
         format!(r#"{{{head},"choices":[{{"index":0,"delta":{{}},"finish_reason":{reason}}}]}}"#)
     }
 
-    /// The chunk that tells usage of which the upstream has told none.
+    /// The chunk that reports usage of which the upstream has reported none.
     pub(crate) fn usage(&self, usage: &str) -> String {
         let Self(head) = self;
         format!(r#"{{{head},"choices":[],"usage":{usage}}}"#)
@@ -112,7 +112,7 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
     if chunk.get("choices").is_none() && usage.is_none() {
         return ParsedEvent::from_action(match bare_error(&chunk) {
             Some(error) => EventAction::Error(error),
-            None => EventAction::Kept,
+            None => EventAction::Withheld,
         });
     }
     let choices = chunk.get("choices").unwrap_or("[]");
@@ -127,7 +127,7 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
     let before = choices.clone();
     let mended = normalize_choices(&mut choices);
     let verdict = match (&mended, usage.is_some()) {
-        _ if choices.is_empty() && usage.is_some() => EventAction::Kept,
+        _ if choices.is_empty() && usage.is_some() => EventAction::Withheld,
         (FinalDelta::Fine, false) => EventAction::Untouched,
         (FinalDelta::Fine, true) => EventAction::Rewritten(vec![chunk.to_json()]),
         (FinalDelta::Emptied, _) => EventAction::Rewritten(vec![with_choices(&chunk, &choices)]),
@@ -149,9 +149,9 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
 /// The error that something is which is no part of an answer: some send theirs
 /// without calling it one, and whatever is in it is not for callers.
 fn bare_error(event: &Members<'_>) -> Option<String> {
-    let says = |key| event.get(key).is_some();
+    let states = |key| event.get(key).is_some();
     let is = |key| event.get(key).is_some_and(|it| it.to_ascii_lowercase().contains("error"));
-    let complains = ["message", "detail", "code", "errors"].into_iter().any(says);
+    let complains = ["message", "detail", "code", "errors"].into_iter().any(states);
     (complains || is("object") || is("type")).then(|| event.to_json())
 }
 
@@ -171,7 +171,7 @@ enum FinalDelta {
 }
 
 /// Gives each choice that ends an empty delta, whatever it had, and each other
-/// one that has none, as where Azure tells of a filter alone.
+/// one that has none, as where Azure reports a filter alone.
 fn normalize_choices(choices: &mut [Members<'_>]) -> FinalDelta {
     let mut mended = FinalDelta::Fine;
     let bare =
@@ -216,7 +216,7 @@ fn with_choices(chunk: &Members<'_>, choices: &[Members<'_>]) -> String {
     chunk.to_json()
 }
 
-/// A chunk of our own that tells usage.
+/// A chunk of our own that reports usage.
 pub(crate) fn usage_json(usage: &Usage) -> String {
     format!(
         concat!(
@@ -231,10 +231,11 @@ pub(crate) fn usage_json(usage: &Usage) -> String {
 }
 
 fn take_usage(chunk: &mut Members<'_>) -> Option<UsageChunk> {
-    let told = chunk.get("usage")?.to_owned();
-    let usage = credits::usage_json::usage(&told)?;
+    let reported = chunk.get("usage")?.to_owned();
+    let usage = credits::usage_json::usage(&reported)?;
     chunk.remove("usage");
-    let json = if credits::usage_json::is_common(&told) { told } else { usage_json(&usage) };
+    let json =
+        if credits::usage_json::is_common(&reported) { reported } else { usage_json(&usage) };
     Some(UsageChunk { usage, json: usage_chunk(chunk, json) })
 }
 
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_end_says_besides_goes_before_it() {
+    fn what_an_end_states_besides_goes_before_it() {
         assert_eq!(
             rewritten(r#"{"id":"c","choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}"#),
             r#"{"id":"c","choices":[{"delta":{"content":"x"}}]} {"id":"c","choices":[{"finish_reason":"stop","delta":{}}]}"#
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_is_taken_out_of_a_chunk_that_says_more() {
+    fn usage_is_taken_out_of_a_chunk_that_states_more() {
         let json = r#"{"id":"c","choices":[{"delta":{"content":"x"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
 
         let ParsedEvent { verdict, usage, .. } = parse(json.as_bytes());
@@ -314,25 +315,25 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_of_usage_alone_is_kept() {
+    fn a_chunk_of_usage_alone_is_stored() {
         let both =
             [r#"{"choices":[],"usage":{"input_tokens":3}}"#, r#"{"usage":{"input_tokens":3}}"#];
         for json in both {
             let ParsedEvent { verdict, usage, .. } = parse(json.as_bytes());
 
-            assert_eq!((verdict, usage.unwrap().usage.input), (EventAction::Kept, 3));
+            assert_eq!((verdict, usage.unwrap().usage.input), (EventAction::Withheld, 3));
         }
     }
 
     #[test]
-    fn usage_that_tells_nothing_is_none() {
+    fn usage_that_reports_nothing_is_none() {
         let json = br#"{"choices":[{"delta":{}}],"usage":{}}"#;
 
         assert_eq!((parse(json).verdict, parse(json).usage), (EventAction::Untouched, None));
     }
 
     #[test]
-    fn an_error_is_told_from_one_that_is_null() {
+    fn an_error_is_reported_from_one_that_is_null() {
         assert_eq!(
             parse(br#"{"error":{"message":"x"}}"#).verdict,
             EventAction::Error(r#"{"message":"x"}"#.to_owned())
@@ -365,11 +366,11 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_of_an_answer_is_not_for_its_caller() {
+    fn what_states_nothing_of_an_answer_is_not_for_its_caller() {
         for json in ["{}", r#"{"type":"ping"}"#, r#"{"id":"c","choices":null}"#] {
             assert_eq!(
                 parse(json.as_bytes()),
-                ParsedEvent::from_action(EventAction::Kept),
+                ParsedEvent::from_action(EventAction::Withheld),
                 "{json}"
             );
         }

@@ -63,15 +63,15 @@ struct ContentPart<'a> {
 
 /// Parses the usage of an answer, even of one that is otherwise invalid.
 pub(crate) fn usage(body: &[u8]) -> Option<Usage> {
-    let told: UsageJson<'_> = serde_json::from_slice(body).ok()?;
-    credits::usage_json::usage(told.usage?.get())
+    let reported: UsageJson<'_> = serde_json::from_slice(body).ok()?;
+    credits::usage_json::usage(reported.usage?.get())
 }
 
 /// Checks that this is an answer with a message, its content unread; gives
 /// the message's JSON and the reason for its end.
 fn message(body: &[u8]) -> Option<(&str, Option<String>)> {
-    let told: UsageJson<'_> = serde_json::from_slice(body).ok()?;
-    if told.error.is_some() {
+    let reported: UsageJson<'_> = serde_json::from_slice(body).ok()?;
+    if reported.error.is_some() {
         return None;
     }
     let answer: Envelope<'_> = serde_json::from_slice(body).ok()?;
@@ -165,7 +165,7 @@ pub(crate) fn with_usage(body: &[u8], usage: &Usage) -> Option<Bytes> {
     Some(Bytes::from(answer.to_json()))
 }
 
-/// The text of an answer that tells no usage, for counting it; all of it
+/// The text of an answer that reports no usage, for counting it; all of it
 /// where it is of no shape we know.
 pub(crate) fn text(body: &[u8]) -> String {
     let whole = || String::from_utf8_lossy(body).into_owned();

@@ -7,15 +7,15 @@ use crate::stream::chunk::ChunkHead;
 use crate::stream::sse::framed;
 use pia_json::Members;
 
-/// The choices whose role was told, by their index.
+/// The choices whose role was reported, by their index.
 ///
-/// Clients put together what they are told of a choice, and would read
+/// Clients put together what they are notified of a choice, and would read
 /// `assistantassistant`.
 #[derive(Debug, Default)]
 pub(crate) struct RoleFilter(Vec<String>);
 
 impl RoleFilter {
-    /// An event without the roles that were told before; nothing where it tells
+    /// An event without the roles that were reported before; nothing where it reports
     /// none of them again.
     pub(crate) fn without_repeated_roles(&mut self, json: &[u8]) -> Option<Bytes> {
         memmem::find(json, br#""role""#)?;
@@ -65,18 +65,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_role_is_told_once_for_each_choice() {
+    fn a_role_is_reported_once_for_each_choice() {
         let mut roles = RoleFilter::default();
-        let told = |index| {
+        let reported = |index| {
             format!(
                 r#"{{"id":"c","choices":[{{"index":{index},"delta":{{"role":"assistant","content":"x"}}}}]}}"#
             )
         };
 
-        assert_eq!(roles.without_repeated_roles(told(0).as_bytes()), None);
-        assert_eq!(roles.without_repeated_roles(told(1).as_bytes()), None);
+        assert_eq!(roles.without_repeated_roles(reported(0).as_bytes()), None);
+        assert_eq!(roles.without_repeated_roles(reported(1).as_bytes()), None);
         assert_eq!(
-            roles.without_repeated_roles(told(0).as_bytes()).unwrap(),
+            roles.without_repeated_roles(reported(0).as_bytes()).unwrap(),
             r#"{"id":"c","choices":[{"index":0,"delta":{"content":"x"}}]}"#
         );
         assert_eq!(

@@ -42,8 +42,8 @@ pub(crate) fn normalize_event(json: &[u8], after_deltas: bool) -> NormalizeActio
     if !odd {
         return NormalizeAction::Fine;
     }
-    let says = |key| event.get(key).is_some_and(|it: &Value| !it.is_null());
-    if chosen || says("usage") || says("error") {
+    let states = |key| event.get(key).is_some_and(|it: &Value| !it.is_null());
+    if chosen || states("usage") || states("error") {
         NormalizeAction::Mended(Bytes::from(Value::Object(event).to_string()))
     } else {
         NormalizeAction::Nothing
@@ -102,7 +102,7 @@ fn normalize_usage(json: &str) -> NormalizedUsage {
     }
 }
 
-/// Usage that tells nothing that makes sense.
+/// Usage that reports nothing that makes sense.
 fn remove_invalid_usage(event: &mut Object) -> bool {
     let Some(usage) = event.get("usage").filter(|it| !it.is_null()) else { return false };
     let empty = usage.as_object().is_some_and(Map::is_empty);
@@ -125,11 +125,11 @@ fn normalize_choice(choice: &mut Object, after_deltas: bool) -> bool {
 
 /// Puts a message in the place of a delta that is not there.
 fn normalize_delta(choice: &mut Object, after_deltas: bool) -> bool {
-    let given = choice.get("delta").filter(|it| !it.is_null());
-    if given.is_some_and(Value::is_object) {
+    let input = choice.get("delta").filter(|it| !it.is_null());
+    if input.is_some_and(Value::is_object) {
         return false;
     }
-    let odd = given.is_some();
+    let odd = input.is_some();
     let Some(Value::Object(message)) = choice.remove("message") else {
         if odd {
             choice.insert("delta".to_owned(), Value::Object(Object::new()));

@@ -22,8 +22,8 @@ fn calling(calls: &Value) -> Value {
 }
 
 /// The calls of an event that had these.
-fn calls(given: &Value) -> Value {
-    after(&calling(given), true)["choices"][0]["delta"]["tool_calls"].clone()
+fn calls(input: &Value) -> Value {
+    after(&calling(input), true)["choices"][0]["delta"]["tool_calls"].clone()
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn what_everybody_writes_stays_byte_for_byte() {
 }
 
 #[test]
-fn what_an_upstream_says_of_a_guardrail_stays_here() {
+fn what_an_upstream_states_of_a_guardrail_stays_here() {
     let alone = json!({ "guardrail": { "protected": true } });
     let empty = json!({ "guardrail": { "protected": true }, "choices": [] });
     let beside = json!({ "guardrail": false, "choices": [{ "delta": { "content": "x" } }] });
@@ -68,7 +68,7 @@ fn what_an_upstream_says_of_a_guardrail_stays_here() {
 }
 
 #[test]
-fn a_message_is_a_delta_unless_it_repeats_what_deltas_said() {
+fn a_message_is_a_delta_unless_it_repeats_what_deltas_stated() {
     let event = json!({ "choices": [{ "message": { "content": "x" }, "finish_reason": "stop" }] });
 
     assert_eq!(
@@ -127,8 +127,8 @@ fn members_of_calls_get_their_type_or_go() {
     assert_eq!(call(json!({ "function": "f", "id": "a" })), json!({ "id": "a" }));
     assert_eq!(call(json!({ "id": 12 })), json!({ "id": "12" }));
     assert_eq!(call(json!({ "id": ["a"], "index": 0 })), json!({ "index": 0 }));
-    for (given, index) in [(json!("2"), 2), (json!(2.0), 2)] {
-        assert_eq!(call(json!({ "index": given })), json!({ "index": index }));
+    for (input, index) in [(json!("2"), 2), (json!(2.0), 2)] {
+        assert_eq!(call(json!({ "index": input })), json!({ "index": index }));
     }
     for odd in [json!(-1), json!(1.5), json!("one"), json!([])] {
         assert_eq!(call(json!({ "index": odd, "id": "a" })), json!({ "id": "a" }));
@@ -163,14 +163,14 @@ fn a_whole_answer_is_mended_too() {
         json!({ "choices": [{ "message": message, "finish_reason": "stop" }], "usage": usage })
     };
     let mended = |it: &Value| normalize_answer(Bytes::from(it.to_string()));
-    let told = json!({ "prompt_tokens": 1, "completion_tokens": 2 });
+    let reported = json!({ "prompt_tokens": 1, "completion_tokens": 2 });
     let call = |arguments: Value| json!([{ "id": "a", "function": { "arguments": arguments } }]);
-    let fine = answer(call(json!("{}")), told.clone());
+    let fine = answer(call(json!("{}")), reported.clone());
 
     let odd: Value = serde_json::from_slice(&mended(&answer(call(json!({})), json!("x")))).unwrap();
 
     assert_eq!(mended(&fine), fine.to_string());
-    let mut expected = answer(call(json!("{}")), told);
+    let mut expected = answer(call(json!("{}")), reported);
     expected.as_object_mut().unwrap().remove("usage");
     assert_eq!(odd, expected);
     for (usage, expected) in [

@@ -44,8 +44,9 @@ fn budget(err: &AssistantError) -> String {
 
 /// Formats a failure as OpenAI's clients expect it.
 fn openai_failure(err: &AssistantError) -> Bytes {
-    let told = err.openai();
-    let (message, kind, code) = (quoted(&told.message), quoted(told.kind), quoted(told.code));
+    let reported = err.openai();
+    let (message, kind, code) =
+        (quoted(&reported.message), quoted(reported.kind), quoted(reported.code));
     let budget = budget(err);
     let error =
         format!("\"message\":{message},\"type\":{kind},\"code\":{code},\"param\":null{budget}");

@@ -64,7 +64,7 @@ pub(crate) async fn start_stream(
                     return Err(refusal(&error, tools));
                 }
                 // It says nothing of an answer.
-                ParsedEvent { verdict: EventAction::Kept, usage: None, .. } => continue,
+                ParsedEvent { verdict: EventAction::Withheld, usage: None, .. } => continue,
                 _ => {}
             }
         }
@@ -98,9 +98,9 @@ pub(crate) fn reject_error_body(body: Bytes, tools: Tools) -> Result<Bytes, Upst
 /// An error that came with the status of a success, as if it had come with its
 /// own.
 fn refusal(error: &str, tools: Tools) -> UpstreamError {
-    let told = serde_json::from_str(error).unwrap_or(Value::Null);
-    let status = if is_caller_error(error.as_bytes(), tools) { 400 } else { status(&told) };
-    let body = json!({ "error": told }).to_string();
+    let reported = serde_json::from_str(error).unwrap_or(Value::Null);
+    let status = if is_caller_error(error.as_bytes(), tools) { 400 } else { status(&reported) };
+    let body = json!({ "error": reported }).to_string();
     UpstreamError::Refused { status, retry_after: None, body: Bytes::from(body) }
 }
 
@@ -110,13 +110,13 @@ fn status(error: &Value) -> u16 {
         let number = it.as_u64().or_else(|| it.as_str()?.parse().ok())?;
         u16::try_from(number).ok().filter(|it| (400..=599).contains(it))
     };
-    let told = ["status", "code"].into_iter().find_map(|it| error.get(it).and_then(number));
+    let reported = ["status", "code"].into_iter().find_map(|it| error.get(it).and_then(number));
     let names = ["code", "type"].map(|it| {
         let name = error.get(it).and_then(Value::as_str).unwrap_or_default();
         name.to_ascii_lowercase()
     });
     let is_one = |words: &[&str]| words.iter().any(|it| names.iter().any(|name| name.contains(it)));
-    told.unwrap_or_else(|| match () {
+    reported.unwrap_or_else(|| match () {
         () if is_one(&BUSY_ERROR_CODES) => 429,
         () if is_one(&KEY_ERROR_CODES) => 401,
         () if is_one(&REQUEST_ERROR_CODES) => 400,
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_has_the_status_that_it_tells_or_is_called_by() {
+    fn an_error_has_the_status_that_it_reports_or_is_called_by() {
         for (error, expected) in [
             (json!({ "code": 429 }), 429),
             (json!({ "code": "503", "type": "invalid_request_error" }), 503),

@@ -16,7 +16,7 @@ async fn a_stream_that_begins_with_an_error_falls_back_as_if_it_had_been_refused
     ] {
         let around = Surroundings::with_scripts(vec![failing(error), answer()]);
 
-        let stream = streamed(&around, with_fallback(), &said_for_a_stream()).await;
+        let stream = streamed(&around, with_fallback(), &stated_for_a_stream()).await;
 
         assert!(
             stream.starts_with("data: {\"choices\":[{\"delta\":{}}]}\n\n")
@@ -30,7 +30,7 @@ async fn a_stream_that_begins_with_an_error_falls_back_as_if_it_had_been_refused
     let two_keys = catalogue(vec![entry("first").with_key("k2")]);
     let busy = r#"{"error":{"message":"x","type":"rate_limit_error"}}"#;
     let around = Surroundings::with_scripts(vec![failing(busy), answer()]);
-    streamed(&around, two_keys, &said_for_a_stream()).await;
+    streamed(&around, two_keys, &stated_for_a_stream()).await;
     assert_eq!(models(&around).len(), 2);
 }
 
@@ -40,17 +40,17 @@ async fn a_stream_that_begins_with_an_error_and_has_no_fallback_is_refused_with_
         let script = Script::Frames(vec![Ok(look(error)), Ok(Frame::Done)]);
         let around = Surroundings::with_scripts(vec![script]);
         let chat = chat(&around, catalogue(vec![entry("first")]));
-        let asked = chat.answer(caller(), Bytes::from(body.to_string())).await;
+        let requested = chat.answer(caller(), Bytes::from(body.to_string())).await;
         assert_eq!(around.noted(), [], "nothing is owed for {error}");
-        asked.err().unwrap()
+        requested.err().unwrap()
     };
-    let mut with_tools = said_for_a_stream();
+    let mut with_tools = stated_for_a_stream();
     with_tools["tools"] = json!([{ "type": "function" }]);
 
-    let failed = refused(r#"{"error":{"type":"server_error"}}"#, &said_for_a_stream()).await;
-    let busy = refused(r#"{"error":{"code":429}}"#, &said_for_a_stream()).await;
+    let failed = refused(r#"{"error":{"type":"server_error"}}"#, &stated_for_a_stream()).await;
+    let busy = refused(r#"{"error":{"code":429}}"#, &stated_for_a_stream()).await;
     let long = r#"{"error":{"code":"context_length_exceeded"}}"#;
-    let long = refused(long, &said_for_a_stream()).await;
+    let long = refused(long, &stated_for_a_stream()).await;
     let tools = refused(r#"{"error":{"message":"no tools","code":500}}"#, &with_tools).await;
 
     assert_eq!((failed, long), (AssistantError::UpstreamFailed, AssistantError::ContextTooLong));
@@ -65,6 +65,6 @@ async fn a_whole_answer_that_is_an_error_falls_back_too() {
 
     whole(&around, with_fallback(), &request_body()).await.unwrap();
 
-    let asked: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
-    assert_eq!(asked, ["first", "second"]);
+    let requested: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
+    assert_eq!(requested, ["first", "second"]);
 }

@@ -20,7 +20,7 @@ async fn a_stream_of_which_nothing_can_be_read_is_no_answer() {
 }
 
 #[tokio::test]
-async fn a_stream_that_says_nothing_that_can_be_read_ends_with_an_error() {
+async fn a_stream_that_states_nothing_that_can_be_read_ends_with_an_error() {
     let role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
     let about = "data: {\"choices\":[],\"status\":\"working\"}\n\n";
     let usage = r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":0}}"#;
@@ -71,7 +71,7 @@ async fn an_error_that_is_not_called_one_stays_here() {
 }
 
 #[tokio::test]
-async fn a_role_is_told_once() {
+async fn a_role_is_reported_once() {
     let part = |text: &str| {
         format!(r#"{{"choices":[{{"delta":{{"role":"assistant","content":"{text}"}}}}]}}"#)
     };

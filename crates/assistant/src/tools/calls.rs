@@ -1,9 +1,9 @@
-//! Calls of tools in a streamed answer: ours are kept, the caller's go on.
+//! Calls of tools in a streamed answer: ours are stored, the caller's go on.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-/// Maximum length kept of what a model writes before it calls a tool.
+/// Maximum length stored of what a model writes before it calls a tool.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 /// Longer arguments are cut, and so make no sense to the tool.
 const MAX_ARGUMENTS_BYTES: usize = 64 * 1024;

@@ -32,10 +32,10 @@ fn more(index: i64, arguments: &str) -> Value {
 }
 
 #[test]
-fn what_is_ours_is_kept_with_the_end_that_it_makes() {
+fn what_is_ours_is_stored_with_the_end_that_it_makes() {
     let mut calls = ToolCallCollector::default();
-    let said = r#"data: {"choices":[{"delta":{"content":"I will look"}}]}"#;
-    calls.record_frames(&Bytes::from(format!("{said}\n\ndata: {{\"x\":1}}\n\n")));
+    let message = r#"data: {"choices":[{"delta":{"content":"I will look"}}]}"#;
+    calls.record_frames(&Bytes::from(format!("{message}\n\ndata: {{\"x\":1}}\n\n")));
 
     let first = extract(&mut calls, &called(&json!([call(0, "a", "pia_search", "")])));
     let second = extract(&mut calls, &called(&json!([more(0, "{\"query\":"), more(0, "\"x\"}")])));
@@ -79,7 +79,7 @@ fn of_both_the_callers_go_on_as_if_they_were_alone() {
 }
 
 #[test]
-fn what_else_an_event_says_goes_on() {
+fn what_else_an_event_states_goes_on() {
     let mut calls = ToolCallCollector::default();
     let with = |content: &str| {
         let parts = json!([call(0, "a", "pia_search", "{}")]);
@@ -92,12 +92,12 @@ fn what_else_an_event_says_goes_on() {
     assert_eq!(extract(&mut calls, &with("")), CallerPart::Nothing);
     let words = passed(&extract(&mut calls, &with("words")));
     assert_eq!(words, json!({ "choices": [{ "delta": { "content": "words" } }] }));
-    let told = passed(&extract(&mut calls, &end));
-    assert_eq!(told, json!({ "choices": [], "usage": usage }));
+    let reported = passed(&extract(&mut calls, &end));
+    assert_eq!(reported, json!({ "choices": [], "usage": usage }));
 }
 
 #[test]
-fn calls_are_told_apart_by_id_by_index_and_by_name() {
+fn calls_are_distinguished_by_id_by_index_and_by_name() {
     let mut calls = ToolCallCollector::default();
     // Some give each call the same index, and some none at all.
     extract(&mut calls, &called(&json!([call(0, "a", "pia_x", "1")])));
@@ -106,8 +106,8 @@ fn calls_are_told_apart_by_id_by_index_and_by_name() {
     extract(&mut calls, &called(&json!([{ "function": { "arguments": "4" } }])));
 
     let (calls, _) = calls.finish();
-    let told: Vec<_> = calls.iter().map(|it| (it.id.as_str(), it.arguments.as_str())).collect();
-    assert_eq!(told, [("a", "1"), ("b", "2"), ("pia_call_2", "34")]);
+    let reported: Vec<_> = calls.iter().map(|it| (it.id.as_str(), it.arguments.as_str())).collect();
+    assert_eq!(reported, [("a", "1"), ("b", "2"), ("pia_call_2", "34")]);
 }
 
 #[test]
@@ -132,6 +132,6 @@ fn what_is_repeated_is_what_upstreams_take() {
     assert!(message["content"].is_null());
     assert_eq!(message["tool_calls"][0]["function"]["arguments"], "{\"q\":1}");
     assert_eq!(message["tool_calls"][1]["function"]["arguments"], "{}");
-    let told = json!({ "role": "tool", "tool_call_id": "a", "content": "x" });
-    assert_eq!(read(&tool_result(&call(""), "x")), told);
+    let reported = json!({ "role": "tool", "tool_call_id": "a", "content": "x" });
+    assert_eq!(read(&tool_result(&call(""), "x")), reported);
 }

@@ -89,7 +89,7 @@ async fn where_nobody_was_reached_the_next_key_is_tried() {
 }
 
 #[tokio::test]
-async fn what_is_no_keys_fault_or_that_of_all_is_told_as_a_failed_search() {
+async fn what_is_no_keys_fault_or_that_of_all_is_reported_as_a_failed_search() {
     for (errors, expected) in [
         (vec![refused(400)], vec![("refused", 1)]),
         (vec![refused(500)], vec![("failed", 1)]),
@@ -126,9 +126,9 @@ async fn more_searches_than_a_minute_has_room_for_fail_and_the_answer_does_not()
     second.await.unwrap();
 
     assert_eq!(around.searched().len(), 1);
-    let told = sent_bodies(&around);
-    assert!(told[0].contains("https://rust-lang.org"), "{told:?}");
-    assert!(told[1].contains("The search failed"), "{told:?}");
+    let reported = sent_bodies(&around);
+    assert!(reported[0].contains("https://rust-lang.org"), "{reported:?}");
+    assert!(reported[1].contains("The search failed"), "{reported:?}");
     // What found no room was no attempt.
     assert_eq!(counted(&attempts), [("answered", 1)]);
 }
@@ -166,8 +166,8 @@ async fn no_more_searches_than_may_are_open_at_once() {
     around.advance(Duration::from_secs(5));
     second.await.unwrap();
 
-    let told = around.calls()[2].2["messages"][2]["content"].to_string();
-    assert!(told.contains("The search failed"), "{told}");
+    let reported = around.calls()[2].2["messages"][2]["content"].to_string();
+    assert!(reported.contains("The search failed"), "{reported}");
     drop(first);
     assert_eq!(turnstile.load(), (0, 0));
 }

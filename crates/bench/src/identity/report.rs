@@ -4,7 +4,7 @@ use super::Plan;
 use super::figures::Metric;
 use crate::measured::{Figures, machine};
 
-/// Everything that a report tells.
+/// Everything that a report reports.
 pub(super) struct Report<'a> {
     pub(super) plan: &'a Plan,
     pub(super) machine: &'a [(&'static str, String)],

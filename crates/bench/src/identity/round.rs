@@ -22,14 +22,14 @@ pub(super) struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// Answers how many sign-ins of the storms were told to come again.
+    /// Returns the number of sign-ins of the storms that must be retried.
     pub(super) fn run(mut self) -> Outcome<usize> {
         let mut turned_away = 0;
         for (place, (name, server)) in self.servers.iter().enumerate() {
-            let told = |err| format!("{name}: {err}");
-            self.steady(place, server).map_err(told)?;
+            let reported = |err| format!("{name}: {err}");
+            self.steady(place, server).map_err(reported)?;
             self.settle()?;
-            turned_away += self.storm(place, server).map_err(told)?;
+            turned_away += self.storm(place, server).map_err(reported)?;
             self.settle()?;
         }
         Ok(turned_away)

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_push_tells_what_its_device_has_seen() {
+    fn a_push_reports_what_its_device_has_seen() {
         let unseen = push(&[json!({})], None);
         let seen = push(&[], Some("2025-01-01T00:00:00Z"));
 

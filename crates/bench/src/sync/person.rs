@@ -120,7 +120,7 @@ impl Device {
         if got == rows { Ok(took) } else { Err(not_all(got, rows).into()) }
     }
 
-    /// The milliseconds until it is told that it has everything.
+    /// The milliseconds until it learns that it has everything.
     pub(super) fn ask(&mut self, same: &Call) -> Outcome<f64> {
         let begun = Instant::now();
         let answer = self.connection.exchange(&same.request)?;
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_fails_where_a_page_is_longer_than_was_asked_for() {
+    fn a_walk_fails_where_a_page_is_longer_than_was_requested() {
         let rows = vec!["1"; MAX_PAGE_ITEMS + 1].join(",");
         let body = format!(
             "{{\"serverTimestamp\":\"t\",\"hasMore\":false,\"todos\":{{\"upserted\":[{rows}]}},\

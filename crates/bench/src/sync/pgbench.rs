@@ -48,16 +48,16 @@ impl Pgbench {
         let output = command.arg(url).output().map_err(|err| {
             format!("{}: {err}: it comes with PostgreSQL's server", self.0.display())
         })?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        rate(&said).filter(|_| output.status.success()).ok_or_else(|| {
+        let message = String::from_utf8_lossy(&output.stdout);
+        rate(&message).filter(|_| output.status.success()).ok_or_else(|| {
             let fault = String::from_utf8_lossy(&output.stderr);
             format!("pgbench ended with {}: {}", output.status, fault.trim()).into()
         })
     }
 }
 
-fn rate(said: &str) -> Option<f64> {
-    let line = said.lines().find_map(|it| it.strip_prefix("tps = "))?;
+fn rate(message: &str) -> Option<f64> {
+    let line = message.lines().find_map(|it| it.strip_prefix("tps = "))?;
     line.split(' ').next()?.parse().ok()
 }
 
@@ -66,10 +66,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_is_read_from_what_is_said() {
-        let said = "latency average = 0.5 ms\ntps = 1234.5 (without initial connection time)\n";
+    fn the_rate_is_read_from_what_is_stated() {
+        let message = "latency average = 0.5 ms\ntps = 1234.5 (without initial connection time)\n";
 
-        assert_eq!(rate(said), Some(1234.5));
+        assert_eq!(rate(message), Some(1234.5));
         assert_eq!(rate("pgbench: error: none"), None);
     }
 

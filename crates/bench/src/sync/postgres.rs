@@ -34,7 +34,7 @@ pub(super) struct Postgres {
 impl Postgres {
     pub(super) fn open(url: &str, dir: &Path, whose: &RowOwner<'_>) -> Outcome<Self> {
         let (session, script) = (Session::open(url)?, dir.join("page.sql"));
-        // Whoever reads it is asked for as many rows as it says.
+        // Whoever reads it is requested as many rows as it says.
         fs::write(
             &script,
             format!(

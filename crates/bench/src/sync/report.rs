@@ -5,7 +5,7 @@ use super::figures::Metric;
 use super::seeding::MANY;
 use crate::measured::{Figures, machine};
 
-/// Everything that a report tells.
+/// Everything that a report reports.
 pub(super) struct Report<'a> {
     pub(super) plan: &'a Plan,
     pub(super) machine: &'a [(&'static str, String)],
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_tells_among_how_many_people_it_was_and_which_aims_were_met() {
+    fn a_report_reports_among_how_many_people_it_was_and_which_aims_were_met() {
         let mut figures = Figures::default();
         for (metric, value) in [
             (Metric::ShareOne, 0.49),

@@ -171,13 +171,13 @@ impl Round<'_> {
             let mut pull = || many.pull(&changes.hundredth, known.catalogue).map(drop);
             (0..COUNTED).try_for_each(|_| pull())
         })?;
-        let asked = log.count(|| (0..COUNTED).try_for_each(|_| many.ask(&same).map(drop)))?;
+        let requested = log.count(|| (0..COUNTED).try_for_each(|_| many.ask(&same).map(drop)))?;
         let pushed = log.count(|| pushes.iter().try_for_each(|it| pusher.push(it).map(drop)))?;
         let (calls, pushes) = (f64::from(COUNTED), f64::from(COUNTED_PUSHES));
         self.record(Metric::PullStatements, count(pulled.own) / calls);
-        self.record(Metric::SameStatements, count(asked.own) / calls);
+        self.record(Metric::SameStatements, count(requested.own) / calls);
         self.record(Metric::PushStatements, count(pushed.own) / pushes);
-        let others = count(pulled.others + asked.others + pushed.others);
+        let others = count(pulled.others + requested.others + pushed.others);
         self.record(Metric::GateStatements, others / (2.0 * calls + pushes));
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
-/// A port that the system gives to nobody who asks for a free one.
+/// A port that the system gives to nobody who requests a free one.
 const NOBODY: u16 = 1;
 const SIZED: &[u8] = b"HTTP/1.1 201 Created\r\nx-from: upstream\r\ncontent-length: 5\r\n\r\nhello";
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
@@ -61,13 +61,13 @@ impl Proxy {
     fn before(answer: &'static [u8]) -> (Self, Receiver<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let upstream = listener.local_addr().expect("its address");
-        let (tell, seen) = channel();
+        let (report, seen) = channel();
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.expect("a connection");
                 let request = read_until(&mut stream, "body");
                 stream.write_all(answer).expect("the proxy listens");
-                if tell.send(request).is_err() {
+                if report.send(request).is_err() {
                     return;
                 }
             }
@@ -82,8 +82,8 @@ impl Proxy {
             .spawn()
             .expect("the proxy");
         let mut line = String::new();
-        let told = child.stdout.take().expect("what it says");
-        BufReader::new(told).read_line(&mut line).expect("its address");
+        let reported = child.stdout.take().expect("what it says");
+        BufReader::new(reported).read_line(&mut line).expect("its address");
         Self { child, address: line.trim().parse().expect("an address") }
     }
 

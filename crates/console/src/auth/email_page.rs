@@ -19,7 +19,7 @@ use crate::AccountPages;
 use crate::accounts::{EmailRequestResult, RequestedEmail};
 use crate::texts::{EmailPageTexts, Texts};
 
-/// A page that asks for a letter.
+/// A page that requests a letter.
 pub(crate) struct EmailPage {
     /// The page's own name.
     pub(super) page: &'static str,

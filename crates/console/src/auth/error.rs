@@ -26,9 +26,10 @@ pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
         Err(page) => return *page,
     };
     let texts = &frame.texts.reasons;
-    let says = vec![texts.reason_text(&query.reason), texts.then];
-    let kept = [("reason", query.reason.as_str())];
-    Notice::saying(frame.keeping_parameters(&kept), texts.title, says).answer(StatusCode::OK)
+    let paragraphs = vec![texts.reason_text(&query.reason), texts.then];
+    let stored = [("reason", query.reason.as_str())];
+    Notice::saying(frame.keeping_parameters(&stored), texts.title, paragraphs)
+        .answer(StatusCode::OK)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::notice::refusal;
 use super::page_request::PageRequest;
 
 /// Middleware round the gates: what they refuse on one of these pages, or on a
-/// browser's way to a provider and back, it is told by a page, and so is that
+/// browser's way to a provider and back, it is reported by a page, and so is that
 /// there is nothing where somebody looked; what does not ask for one gets JSON.
 /// Whoever opens a server without a licence is led to where it is set up.
 pub async fn render_errors<B: MessageBody + 'static>(

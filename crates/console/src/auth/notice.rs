@@ -14,18 +14,22 @@ use crate::texts::NoticeTexts;
 pub(crate) struct Notice {
     frame: PageLayout,
     title: &'static str,
-    says: Vec<&'static str>,
+    paragraphs: Vec<&'static str>,
     /// Another page, and what to call it.
     link: Option<(&'static str, &'static str)>,
 }
 
 impl Notice {
-    pub(crate) fn new(frame: PageLayout, said: NoticeTexts) -> Self {
-        Self::saying(frame, said.title, said.says.to_vec())
+    pub(crate) fn new(frame: PageLayout, message: NoticeTexts) -> Self {
+        Self::saying(frame, message.title, message.paragraphs.to_vec())
     }
 
-    pub(crate) fn saying(frame: PageLayout, title: &'static str, says: Vec<&'static str>) -> Self {
-        Self { frame, title, says, link: None }
+    pub(crate) fn saying(
+        frame: PageLayout,
+        title: &'static str,
+        paragraphs: Vec<&'static str>,
+    ) -> Self {
+        Self { frame, title, paragraphs, link: None }
     }
 
     pub(crate) fn linking(self, page: &'static str, label: &'static str) -> Self {
@@ -37,10 +41,10 @@ impl Notice {
     }
 }
 
-/// The page for what programs are told in JSON.
-pub(crate) fn refusal<B>(frame: PageLayout, told: &HttpResponse<B>) -> HttpResponse {
+/// The page in the place of JSON for programs.
+pub(crate) fn refusal<B>(frame: PageLayout, reported: &HttpResponse<B>) -> HttpResponse {
     let refusals = &frame.texts.refusals;
-    let said = match told.status() {
+    let message = match reported.status() {
         // Whoever may open these pages at all is refused by the licence alone.
         StatusCode::FORBIDDEN => refusals.unlicensed,
         StatusCode::NOT_FOUND => refusals.no_page,
@@ -50,9 +54,9 @@ pub(crate) fn refusal<B>(frame: PageLayout, told: &HttpResponse<B>) -> HttpRespo
         status if status.is_client_error() => refusals.broken_form,
         _ => refusals.failed,
     };
-    let mut answer = Notice::new(frame, said).answer(told.status());
+    let mut answer = Notice::new(frame, message).answer(reported.status());
     for name in [ALLOW, RETRY_AFTER] {
-        if let Some(value) = told.headers().get(&name) {
+        if let Some(value) = reported.headers().get(&name) {
             answer.headers_mut().insert(name, value.clone());
         }
     }

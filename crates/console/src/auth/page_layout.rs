@@ -67,7 +67,7 @@ impl PageLayout {
     }
 }
 
-/// A redirect to a page of this folder, which then tells what was done: whoever
+/// A redirect to a page of this folder, which then reports what was done: whoever
 /// reloads that page sends nothing again.
 pub(crate) fn done(frame: &PageLayout, page: &str, what: &str) -> HttpResponse {
     let separator = if frame.suffix.is_empty() { '?' } else { '&' };
@@ -79,7 +79,7 @@ pub(crate) fn done(frame: &PageLayout, page: &str, what: &str) -> HttpResponse {
 
 /// A page as an answer.
 ///
-/// Its address, which may hold a token, is told to no other site. To ours it
+/// Its address, which may hold a token, is reported to no other site. To ours it
 /// is: without, browsers would say that its form comes from nowhere.
 pub(crate) fn render(status: StatusCode, template: &impl Template) -> HttpResponse {
     let mut answer = page(status, template);

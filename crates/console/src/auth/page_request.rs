@@ -53,8 +53,8 @@ impl PageRequest {
 
 /// The page for an address that lacks something.
 pub(crate) fn broken_link(frame: PageLayout) -> HttpResponse {
-    let said = frame.texts.refusals.broken_link;
-    Notice::new(frame, said).answer(StatusCode::BAD_REQUEST)
+    let message = frame.texts.refusals.broken_link;
+    Notice::new(frame, message).answer(StatusCode::BAD_REQUEST)
 }
 
 fn query(text: &str) -> Option<Query> {

@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn the_browser_says_which_site_a_form_is_from() {
+    fn the_browser_states_which_site_a_form_is_from() {
         for (site, is_foreign) in [
             ("same-origin", false),
             ("none", false),
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_browser_is_not_asked() {
+    fn what_is_no_browser_is_not_requested() {
         assert!(!foreign(&[]));
     }
 }

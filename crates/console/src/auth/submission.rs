@@ -35,7 +35,7 @@ pub(super) fn parse_submission<T: DeserializeOwned>(
     body: Result<Bytes, ApiError>,
     frame: &PageLayout,
 ) -> Result<Submission<T>, Box<HttpResponse>> {
-    let refused = |status, said| Box::new(Notice::new(frame.clone(), said).answer(status));
+    let refused = |status, message| Box::new(Notice::new(frame.clone(), message).answer(status));
     let refusals = &frame.texts.refusals;
     if is_foreign(request, &account_pages.public_url) {
         return Err(refused(StatusCode::FORBIDDEN, refusals.foreign_form));
@@ -45,7 +45,7 @@ pub(super) fn parse_submission<T: DeserializeOwned>(
     }
     let body = body.map_err(|err| Box::new(refusal(frame.clone(), &err.error_response())))?;
     let form = serde_urlencoded::from_bytes(&body)
-        .map_err(|_says_no_more| refused(StatusCode::BAD_REQUEST, refusals.broken_form))?;
+        .map_err(|_states_no_more| refused(StatusCode::BAD_REQUEST, refusals.broken_form))?;
     let button: Button = serde_urlencoded::from_bytes(&body).unwrap_or_default();
     Ok(if button.switch.is_empty() {
         Submission::Form(form)

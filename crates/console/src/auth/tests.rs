@@ -50,11 +50,11 @@ async fn each_page_is_in_the_language_that_is_wanted() {
             (with_lang(page, "en"), "de", "en", "Deutsch"),
             (with_lang(page, "fr"), "de", "de", "English"),
         ] {
-            let shown = opened(&uri, accepted).await;
+            let presented = opened(&uri, accepted).await;
 
-            assert_eq!(shown.status, 200, "{uri}");
-            assert!(shown.has(&format!("<html lang=\"{tag}\">")), "{uri} {accepted}");
-            let is_switch = |end| shown.has(&format!(">{other}</{end}>"));
+            assert_eq!(presented.status, 200, "{uri}");
+            assert!(presented.has(&format!("<html lang=\"{tag}\">")), "{uri} {accepted}");
+            let is_switch = |end| presented.has(&format!(">{other}</{end}>"));
             assert!(is_switch("a") || is_switch("button"), "{uri} {accepted}");
         }
     }
@@ -63,9 +63,9 @@ async fn each_page_is_in_the_language_that_is_wanted() {
 #[actix_web::test]
 async fn a_language_that_was_chosen_goes_along() {
     for page in PAGES {
-        let shown = opened(&with_lang(page, "de"), "en").await;
+        let presented = opened(&with_lang(page, "de"), "en").await;
 
-        let pages = shown.targets().into_iter().filter(|it| it.contains(".html"));
+        let pages = presented.targets().into_iter().filter(|it| it.contains(".html"));
         for target in pages.filter(|it| !it.ends_with("?lang=en")) {
             assert!(target.ends_with("?lang=de"), "{page}: {target}");
         }
@@ -75,16 +75,16 @@ async fn a_language_that_was_chosen_goes_along() {
 #[actix_web::test]
 async fn switching_the_language_keeps_what_the_address_or_the_form_holds() {
     for page in PAGES {
-        let shown = opened(page, "en").await;
+        let presented = opened(page, "en").await;
 
-        let switch = shown.targets().into_iter().find(|it| it.contains("lang=de")).unwrap();
-        if shown.has("<form") {
+        let switch = presented.targets().into_iter().find(|it| it.contains("lang=de")).unwrap();
+        if presented.has("<form") {
             let (path, _) = page.split_once('?').unwrap_or((page, ""));
             assert_eq!(format!("/auth/{switch}"), format!("{path}?lang=de"));
-            assert!(shown.has("form=\"form\"") && shown.has("name=\"switch\""), "{page}");
+            assert!(presented.has("form=\"form\"") && presented.has("name=\"switch\""), "{page}");
         } else {
-            let kept = page.split_once('?').map_or("", |it| it.1).replace('&', "&#38;");
-            assert_eq!(switch.trim_start_matches("?lang=de").trim_start_matches("&#38;"), kept);
+            let stored = page.split_once('?').map_or("", |it| it.1).replace('&', "&#38;");
+            assert_eq!(switch.trim_start_matches("?lang=de").trim_start_matches("&#38;"), stored);
         }
     }
 }
@@ -92,27 +92,30 @@ async fn switching_the_language_keeps_what_the_address_or_the_form_holds() {
 #[actix_web::test]
 async fn the_first_button_of_a_page_sends_its_form() {
     for page in PAGES {
-        let shown = opened(page, "en").await;
+        let presented = opened(page, "en").await;
 
         // Browsers press it where somebody types Enter.
-        let first = shown.text.split("<button").nth(1).unwrap_or(" type=\"submit\"");
+        let first = presented.text.split("<button").nth(1).unwrap_or(" type=\"submit\"");
         assert!(first.starts_with(" type=\"submit\""), "{page}");
     }
 }
 
 #[actix_web::test]
-async fn each_page_loads_nothing_but_its_style_and_tells_no_other_site_its_address() {
+async fn each_page_loads_nothing_but_its_style_and_reports_no_other_site_its_address() {
     for page in PAGES {
-        let shown = opened(page, "en").await;
+        let presented = opened(page, "en").await;
 
-        let policy = shown.header("content-security-policy");
+        let policy = presented.header("content-security-policy");
         let loads = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'";
         assert!(policy.starts_with(loads), "{policy}");
-        assert_eq!(shown.header("referrer-policy"), "same-origin");
-        assert_eq!(shown.header("cross-origin-opener-policy"), "same-origin");
-        assert_eq!(shown.header("cache-control"), "no-store");
-        assert!(!shown.has("<script") && !shown.has("style=") && !shown.has("://"), "{page}");
-        for target in shown.targets() {
+        assert_eq!(presented.header("referrer-policy"), "same-origin");
+        assert_eq!(presented.header("cross-origin-opener-policy"), "same-origin");
+        assert_eq!(presented.header("cache-control"), "no-store");
+        assert!(
+            !presented.has("<script") && !presented.has("style=") && !presented.has("://"),
+            "{page}"
+        );
+        for target in presented.targets() {
             let ours = ["style.css", "icon.svg", "?", "register.html", "forgot-password.html"];
             let pages = ["reset-password.html", "verify-email.html", "resend-verification.html"];
             let ours = ours.iter().chain(&pages);
@@ -122,7 +125,7 @@ async fn each_page_loads_nothing_but_its_style_and_tells_no_other_site_its_addre
 }
 
 #[actix_web::test]
-async fn an_address_that_makes_no_sense_is_told_as_such_by_a_page() {
+async fn an_address_that_makes_no_sense_is_reported_as_such_by_a_page() {
     let long = format!("reason={}", "x".repeat(5000));
 
     for page in [
@@ -134,10 +137,10 @@ async fn an_address_that_makes_no_sense_is_told_as_such_by_a_page() {
         "error",
     ] {
         for query in ["lang=de&lang=de", "token=%00", "email=%ff", "token=a%0Ab", &long] {
-            let shown = opened(&format!("/auth/{page}?{query}"), "en").await;
+            let presented = opened(&format!("/auth/{page}?{query}"), "en").await;
 
-            assert_eq!(shown.status, 400, "{page}?{query}");
-            assert!(shown.has("This link is not whole"), "{page}?{query}");
+            assert_eq!(presented.status, 400, "{page}?{query}");
+            assert!(presented.has("This link is not whole"), "{page}?{query}");
         }
     }
 }
@@ -162,10 +165,10 @@ async fn a_form_of_another_site_does_nothing() {
         for header in [("sec-fetch-site", "cross-site"), ("origin", "https://evil.example")] {
             let accounts = Arc::new(Accounts::default());
 
-            let shown = render(&accounts, posted(page).insert_header(header)).await;
+            let presented = render(&accounts, posted(page).insert_header(header)).await;
 
-            assert_eq!((shown.status, accounts.requests().len()), (403, 0), "{page}");
-            assert!(shown.has("This form came from elsewhere"), "{page}");
+            assert_eq!((presented.status, accounts.requests().len()), (403, 0), "{page}");
+            assert!(presented.has("This form came from elsewhere"), "{page}");
         }
     }
 }
@@ -176,10 +179,10 @@ async fn what_is_no_form_is_answered_by_a_page() {
         for kind in ["application/json", "text/plain", "multipart/form-data; boundary=x", ""] {
             let request = posted(page).insert_header(("content-type", kind));
 
-            let shown = render(&Arc::default(), request).await;
+            let presented = render(&Arc::default(), request).await;
 
-            assert_eq!(shown.status, 415, "{page} {kind}");
-            assert!(shown.has("The form was not understood"), "{page}");
+            assert_eq!(presented.status, 415, "{page} {kind}");
+            assert!(presented.has("The form was not understood"), "{page}");
         }
     }
 }
@@ -188,21 +191,25 @@ async fn what_is_no_form_is_answered_by_a_page() {
 async fn a_body_that_could_not_be_read_is_answered_by_a_page() {
     for page in FORMS {
         // Where no gate has said how long it may be, it may not be at all.
-        let shown = render(&Arc::default(), posted(page).set_payload("email=a")).await;
+        let presented = render(&Arc::default(), posted(page).set_payload("email=a")).await;
 
-        assert_eq!(shown.status, 413, "{page}");
-        assert!(shown.has("That was too much"), "{page}");
+        assert_eq!(presented.status, 413, "{page}");
+        assert!(presented.has("That was too much"), "{page}");
     }
 }
 
 #[actix_web::test]
-async fn a_server_that_is_away_says_so_and_no_more() {
+async fn a_server_that_is_away_states_so_and_no_more() {
     let accounts = Arc::new(Accounts { is_away: true, ..Accounts::default() });
 
-    let shown = render(&accounts, posted("register.html?lang=de")).await;
+    let presented = render(&accounts, posted("register.html?lang=de")).await;
 
-    assert_eq!((shown.status, shown.header("retry-after")), (503, "1"));
-    assert!(shown.has("Der Server antwortet nicht") && !shown.has("db.secret"), "{}", shown.text);
+    assert_eq!((presented.status, presented.header("retry-after")), (503, "1"));
+    assert!(
+        presented.has("Der Server antwortet nicht") && !presented.has("db.secret"),
+        "{}",
+        presented.text
+    );
 }
 
 #[actix_web::test]
@@ -210,8 +217,8 @@ async fn letters_go_out_in_the_language_of_the_page() {
     let accounts = Arc::new(Accounts::default());
     let request = posted("register.html?lang=de").insert_header(("accept-language", "en"));
 
-    let shown = render(&accounts, request).await;
+    let presented = render(&accounts, request).await;
 
-    assert_eq!(shown.status, StatusCode::SEE_OTHER);
+    assert_eq!(presented.status, StatusCode::SEE_OTHER);
     assert_eq!(*accounts.language.lock().unwrap(), Some(Language::De));
 }

@@ -19,7 +19,7 @@ async fn opened(standing: SetupState, rules: RegistrationRules, uri: &str) -> Re
 }
 
 #[actix_web::test]
-async fn people_are_told_where_they_are_and_where_to_go() {
+async fn people_are_reported_where_they_are_and_where_to_go() {
     let page = opened(SetupState::Done, RegistrationRules::default(), "/?lang=de").await;
 
     assert!(page.has("<h1>Pia at Example</h1>") && page.has("Konto erstellen"), "{}", page.text);
@@ -51,7 +51,7 @@ async fn only_what_works_is_offered() {
 }
 
 #[actix_web::test]
-async fn programs_are_told_that_there_is_nothing() {
+async fn programs_are_informed_that_there_is_nothing() {
     let (_, console) = services(SetupState::Done, Admins::There, None);
     let account_pages = Data::new(account_pages(Arc::default()));
 

@@ -16,11 +16,11 @@ use crate::setup_pages::SetupPages;
 
 pub(crate) type LicenceUpload = Result<Licence, InstallError>;
 
-/// A desk that stands as it is told and answers once.
+/// Setup with a prepared state and one answer.
 pub(crate) struct SetupServices {
     standing: SetupState,
     answer: Mutex<Option<LicenceUpload>>,
-    pub(crate) asked: Mutex<Vec<(String, String)>>,
+    pub(crate) requested: Mutex<Vec<(String, String)>>,
 }
 
 #[async_trait]
@@ -31,7 +31,7 @@ impl LicenceService for SetupServices {
 
     async fn install(&self, token: &Secret<String>, text: &[u8]) -> LicenceUpload {
         let text = String::from_utf8(text.to_vec()).unwrap();
-        self.asked.lock().unwrap().push((token.expose().clone(), text));
+        self.requested.lock().unwrap().push((token.expose().clone(), text));
         self.answer.lock().unwrap().take().unwrap()
     }
 }
@@ -41,8 +41,11 @@ pub(crate) fn services(
     admins: Admins,
     answer: Option<LicenceUpload>,
 ) -> (Arc<SetupServices>, SetupPages) {
-    let services =
-        Arc::new(SetupServices { standing, answer: Mutex::new(answer), asked: Mutex::default() });
+    let services = Arc::new(SetupServices {
+        standing,
+        answer: Mutex::new(answer),
+        requested: Mutex::default(),
+    });
     let first_admin = first_admin(admins);
     let console = SetupPages {
         licences: Arc::clone(&services) as Arc<_>,

@@ -67,10 +67,10 @@ async fn submitted(answer: LicenceUpload) -> RenderedPage {
 async fn uploaded(answer: LicenceUpload) -> (u16, Value) {
     let (_, console) = services(SetupState::NoLicence, Admins::There, Some(answer));
     match answer_upload(&console, "the-token", b"text").await {
-        Ok(told) => (200, serde_json::to_value(&told.0).unwrap()),
+        Ok(reported) => (200, serde_json::to_value(&reported.0).unwrap()),
         Err(err) => {
-            let shown = RenderedPage::from_response(err.error_response()).await;
-            (shown.status, serde_json::from_str(&shown.text).unwrap())
+            let presented = RenderedPage::from_response(err.error_response()).await;
+            (presented.status, serde_json::from_str(&presented.text).unwrap())
         }
     }
 }
@@ -87,7 +87,7 @@ async fn a_server_without_a_licence_shows_the_form() {
 }
 
 #[actix_web::test]
-async fn the_page_says_why_a_licence_is_not_accepted() {
+async fn the_page_states_why_a_licence_is_not_accepted() {
     let foreign = LicenceError::Foreign("0123456789abcdef".to_owned());
 
     for (standing, why) in [
@@ -150,8 +150,8 @@ async fn what_the_form_holds_reaches_the_desk() {
 
     sent(&console, b"token=a%2Bb&license=one%0D%0Atwo").await;
 
-    let asked = services.asked.lock().unwrap();
-    assert_eq!(*asked, [("a+b".to_owned(), "one\r\ntwo".to_owned())]);
+    let requested = services.requested.lock().unwrap();
+    assert_eq!(*requested, [("a+b".to_owned(), "one\r\ntwo".to_owned())]);
 }
 
 #[actix_web::test]
@@ -163,7 +163,7 @@ async fn a_licence_that_was_taken_leads_to_what_is_left_to_do() {
 }
 
 #[actix_web::test]
-async fn a_refusal_is_shown_with_what_was_sent_but_for_the_token() {
+async fn a_refusal_is_presented_with_what_was_sent_but_for_the_token() {
     for (err, status, why) in [
         (InstallError::WrongToken, 403, "The setup token is wrong"),
         (InstallError::Refused(LicenceError::Truncated("it is empty")), 400, "it is empty."),
@@ -181,14 +181,14 @@ async fn a_refusal_is_shown_with_what_was_sent_but_for_the_token() {
 }
 
 #[actix_web::test]
-async fn a_form_without_its_fields_is_asked_of_the_desk_all_the_same() {
+async fn a_form_without_its_fields_is_called_of_the_desk_all_the_same() {
     let refused = Some(Err(InstallError::WrongToken));
     let (services, console) = services(SetupState::NoLicence, Admins::There, refused);
 
     let page = sent(&console, b"").await;
 
     assert_eq!(page.status, 403);
-    assert_eq!(*services.asked.lock().unwrap(), [(String::new(), String::new())]);
+    assert_eq!(*services.requested.lock().unwrap(), [(String::new(), String::new())]);
 }
 
 #[actix_web::test]
@@ -217,11 +217,11 @@ async fn only_a_form_is_taken_by_the_page() {
 
 #[actix_web::test]
 async fn an_uploaded_licence_is_described() {
-    let (status, told) = uploaded(Ok(licence())).await;
+    let (status, reported) = uploaded(Ok(licence())).await;
 
     assert_eq!(status, 200);
     assert_eq!(
-        told,
+        reported,
         json!({
             "licensee": "Tom & <b>Jerry</b>",
             "edition": "Community",
@@ -231,10 +231,10 @@ async fn an_uploaded_licence_is_described() {
 }
 
 #[actix_web::test]
-async fn an_uploaded_licence_tells_its_end() {
-    let (_, told) = uploaded(Ok(Licence { expires_at: Some(END), ..licence() })).await;
+async fn an_uploaded_licence_reports_its_end() {
+    let (_, reported) = uploaded(Ok(Licence { expires_at: Some(END), ..licence() })).await;
 
-    assert_eq!(told["expiresAt"], "1970-01-01T00:00:00Z");
+    assert_eq!(reported["expiresAt"], "1970-01-01T00:00:00Z");
 }
 
 #[actix_web::test]
@@ -251,17 +251,17 @@ async fn each_refusal_of_an_upload_has_its_code() {
         (fault(LicenceError::Unreadable("why".to_owned())), 400, "license_unreadable"),
         (unavailable(), 503, "unavailable"),
     ] {
-        let (told_status, told) = uploaded(Err(err)).await;
+        let (reported_status, reported) = uploaded(Err(err)).await;
 
-        assert_eq!((told_status, told["error"].as_str()), (status, Some(code)));
-        let message = told["message"].as_str().unwrap();
+        assert_eq!((reported_status, reported["error"].as_str()), (status, Some(code)));
+        let message = reported["message"].as_str().unwrap();
         assert!(message.starts_with(char::is_uppercase) && message.ends_with('.'), "{message}");
         assert!(!message.contains("/secret/path"), "{message}");
     }
 }
 
 #[actix_web::test]
-async fn a_licensed_server_without_an_administrator_asks_for_one() {
+async fn a_licensed_server_without_an_administrator_requests_one() {
     let page = opened(licensed(Admins::Missing), "/admin/setup").await;
 
     assert_eq!(page.status, 200);
@@ -280,7 +280,7 @@ async fn an_administrator_that_was_created_leads_to_the_end() {
 }
 
 #[actix_web::test]
-async fn each_step_and_its_refusals_are_told_in_german() {
+async fn each_step_and_its_refusals_are_reported_in_german() {
     let uri = "/admin/setup?lang=de";
     let german = || PageLayout::new(None, Some(Language::De)).with_base("setup/");
     let refused = Some(Err(InstallError::Refused(LicenceError::Forged)));
@@ -318,12 +318,12 @@ async fn what_was_typed_survives_another_language_but_for_the_token() {
 
     let page = sent(&console, b"token=the-token&license=typed&switch=language").await;
 
-    assert_eq!((page.status, services.asked.lock().unwrap().len()), (200, 0));
+    assert_eq!((page.status, services.requested.lock().unwrap().len()), (200, 0));
     assert!(page.has("typed</textarea>") && !page.has("the-token"), "{}", page.text);
 }
 
 #[actix_web::test]
-async fn a_refusal_of_an_administrator_is_shown_with_the_address_alone() {
+async fn a_refusal_of_an_administrator_is_displayed_with_the_address_alone() {
     let made = |outcome| licensed(Admins::Made(outcome));
     let fine = "a+perfectly+fine+passphrase";
     for (console, token, password, status, why) in [

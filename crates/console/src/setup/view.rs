@@ -84,11 +84,15 @@ impl SetupPage {
             tracing::error!(error = %err, cause, "failed to install the licence");
         }
         let Self::Form(form) = &mut self else { return self };
-        let told = (form.frame.texts.setup.install_error)(err);
+        let reported = (form.frame.texts.setup.install_error)(err);
         match err {
-            InstallError::WrongToken => form.add_error("token", told),
-            InstallError::Refused(_) | InstallError::Ended(_) => form.add_error("license", told),
-            InstallError::AlreadyLicensed | InstallError::Unavailable(_) => form.alert = Some(told),
+            InstallError::WrongToken => form.add_error("token", reported),
+            InstallError::Refused(_) | InstallError::Ended(_) => {
+                form.add_error("license", reported)
+            }
+            InstallError::AlreadyLicensed | InstallError::Unavailable(_) => {
+                form.alert = Some(reported)
+            }
         }
         self
     }
@@ -102,16 +106,16 @@ impl SetupPage {
         }
         let Self::Form(form) = &mut self else { return self };
         let texts = form.frame.texts;
-        let told = (texts.setup.admin_error)(err);
+        let reported = (texts.setup.admin_error)(err);
         match err {
             FirstAdminError::Invalid(faults) => {
                 for fault in faults {
                     form.add_error(fault.field, texts.fault(fault, fewest));
                 }
             }
-            FirstAdminError::WrongToken => form.add_error("token", told),
-            FirstAdminError::EmailTaken => form.add_error("email", told),
-            _ => form.alert = Some(told),
+            FirstAdminError::WrongToken => form.add_error("token", reported),
+            FirstAdminError::EmailTaken => form.add_error("email", reported),
+            _ => form.alert = Some(reported),
         }
         self
     }

@@ -36,14 +36,14 @@ pub(super) static TEXTS: Texts = Texts {
         forgotten: "Passwort vergessen?",
         done: NoticeTexts {
             title: "Konto erstellt",
-            says: &[
+            paragraphs: &[
                 "Gehen Sie zurück zur Pia-App und melden Sie sich mit E-Mail-Adresse und Passwort \
                  an.",
             ],
         },
         mailed: NoticeTexts {
             title: "Prüfen Sie Ihren Posteingang",
-            says: &[
+            paragraphs: &[
                 "Wir haben Ihnen eine E-Mail geschickt. Öffnen Sie den Link darin, um zu \
                  bestätigen, dass die Adresse Ihnen gehört; gehen Sie dann zurück zur Pia-App und \
                  melden Sie sich an.",
@@ -52,7 +52,7 @@ pub(super) static TEXTS: Texts = Texts {
         },
         closed: NoticeTexts {
             title: "Hier gibt es keine neuen Konten",
-            says: &[
+            paragraphs: &[
                 "Auf diesem Server kann man sich nicht selbst ein Konto anlegen. Fragen Sie die \
                  Betreiber danach.",
             ],
@@ -74,7 +74,7 @@ pub(super) static TEXTS: Texts = Texts {
         send: "Link schicken",
         mailed: NoticeTexts {
             title: "Prüfen Sie Ihren Posteingang",
-            says: &[
+            paragraphs: &[
                 "Wenn es zu dieser Adresse ein Konto gibt, haben wir einen Link dorthin geschickt. \
                  Er gilt einmal und für begrenzte Zeit.",
                 "Keine E-Mail? Das kann einige Minuten dauern. Sehen Sie auch im Spam-Ordner nach.",
@@ -82,7 +82,7 @@ pub(super) static TEXTS: Texts = Texts {
         },
         no_mail: NoticeTexts {
             title: "Dieser Server verschickt keine E-Mails",
-            says: &["Bitten Sie die Betreiber, Ihnen mit dem Passwort zu helfen."],
+            paragraphs: &["Bitten Sie die Betreiber, Ihnen mit dem Passwort zu helfen."],
         },
     },
     resend: EmailPageTexts {
@@ -92,7 +92,7 @@ pub(super) static TEXTS: Texts = Texts {
         send: "Link schicken",
         mailed: NoticeTexts {
             title: "Prüfen Sie Ihren Posteingang",
-            says: &[
+            paragraphs: &[
                 "Wenn es zu dieser Adresse ein Konto gibt, das noch nicht bestätigt ist, haben wir \
                  einen Link dorthin geschickt. Er gilt einmal und für begrenzte Zeit.",
                 "Keine E-Mail? Das kann einige Minuten dauern. Sehen Sie auch im Spam-Ordner nach.",
@@ -100,7 +100,7 @@ pub(super) static TEXTS: Texts = Texts {
         },
         no_mail: NoticeTexts {
             title: "Dieser Server verschickt keine E-Mails",
-            says: &["Bitten Sie die Betreiber, Ihre Adresse zu bestätigen."],
+            paragraphs: &["Bitten Sie die Betreiber, Ihre Adresse zu bestätigen."],
         },
     },
     reset: ResetTexts {
@@ -111,11 +111,13 @@ pub(super) static TEXTS: Texts = Texts {
         send: "Passwort ändern",
         done: NoticeTexts {
             title: "Passwort geändert",
-            says: &["Gehen Sie zurück zur Pia-App und melden Sie sich mit dem neuen Passwort an."],
+            paragraphs: &[
+                "Gehen Sie zurück zur Pia-App und melden Sie sich mit dem neuen Passwort an.",
+            ],
         },
         spent: NoticeTexts {
             title: "Dieser Link gilt nicht mehr",
-            says: &[
+            paragraphs: &[
                 "Er wurde schon benutzt, seine Zeit ist abgelaufen, oder Sie haben inzwischen \
                  einen neueren angefordert.",
             ],
@@ -128,11 +130,11 @@ pub(super) static TEXTS: Texts = Texts {
         send: "Adresse bestätigen",
         done: NoticeTexts {
             title: "Ihre Adresse ist bestätigt",
-            says: &["Gehen Sie zurück zur Pia-App und melden Sie sich an."],
+            paragraphs: &["Gehen Sie zurück zur Pia-App und melden Sie sich an."],
         },
         spent: NoticeTexts {
             title: "Dieser Link gilt nicht mehr",
-            says: &[
+            paragraphs: &[
                 "Er wurde schon benutzt, oder seine Zeit ist abgelaufen. Wenn Sie Ihre Adresse \
                  schon bestätigt haben, gehen Sie einfach zurück zur Pia-App und melden Sie sich \
                  an.",
@@ -180,7 +182,7 @@ pub(super) static TEXTS: Texts = Texts {
         unknown_provider: "Die App hat einen Anbieter genannt, den dieser Server nicht kennt.",
         code_challenge_required: "Ihre Pia-App ist zu alt für diesen Server. Aktualisieren Sie sie \
                                   zuerst.",
-        badly_asked: "Die App, aus der Sie kommen, hat die Anmeldung nicht richtig begonnen.",
+        badly_requested: "Die App, aus der Sie kommen, hat die Anmeldung nicht richtig begonnen.",
         invalid_state: "Diese Anmeldung wurde nicht in diesem Browser begonnen oder ist schon \
                         beendet.",
         expired: "Die Anmeldung hat zu lange gedauert.",
@@ -195,50 +197,56 @@ pub(super) static TEXTS: Texts = Texts {
     refusals: RefusalTexts {
         broken_link: NoticeTexts {
             title: "Dieser Link ist unvollständig",
-            says: &[
+            paragraphs: &[
                 "Ein Teil fehlt oder wurde verändert. Kopieren Sie den ganzen Link aus der E-Mail.",
             ],
         },
         broken_form: NoticeTexts {
             title: "Das Formular war nicht lesbar",
-            says: &["Gehen Sie zurück, füllen Sie es neu aus und schicken Sie es noch einmal ab."],
+            paragraphs: &[
+                "Gehen Sie zurück, füllen Sie es neu aus und schicken Sie es noch einmal ab.",
+            ],
         },
         no_page: NoticeTexts {
             title: "Diese Seite gibt es nicht",
-            says: &[
+            paragraphs: &[
                 "Sehen Sie sich die Adresse noch einmal an: Vielleicht fehlt ein Teil, oder er \
                  ist falsch geschrieben.",
             ],
         },
         foreign_form: NoticeTexts {
             title: "Dieses Formular kam von anderswo",
-            says: &[
+            paragraphs: &[
                 "Eine andere Website hat es abgeschickt, deshalb ist nichts geschehen. Öffnen Sie \
                  die Seite auf diesem Server selbst und füllen Sie sie dort aus.",
             ],
         },
         too_long: NoticeTexts {
             title: "Das war zu viel",
-            says: &["Die Eingaben sind länger als erlaubt. Gehen Sie zurück und kürzen Sie sie."],
+            paragraphs: &[
+                "Die Eingaben sind länger als erlaubt. Gehen Sie zurück und kürzen Sie sie.",
+            ],
         },
         unlicensed: NoticeTexts {
             title: "Das geht zurzeit nicht",
-            says: &["Die Lizenz dieses Servers erlaubt es nicht. Fragen Sie die Betreiber."],
+            paragraphs: &["Die Lizenz dieses Servers erlaubt es nicht. Fragen Sie die Betreiber."],
         },
         too_many: NoticeTexts {
             title: "Zu viele Versuche",
-            says: &["Warten Sie eine Weile und versuchen Sie es dann noch einmal."],
+            paragraphs: &["Warten Sie eine Weile und versuchen Sie es dann noch einmal."],
         },
         unavailable: NoticeTexts {
             title: "Der Server antwortet nicht",
-            says: &[
+            paragraphs: &[
                 "Ein Teil davon ist nicht da oder beschäftigt. Versuchen Sie es gleich noch einmal.",
             ],
         },
         failed: NoticeTexts {
             title: "Das hat nicht geklappt",
-            says: &["Der Server hat einen Fehler, sein Protokoll sagt mehr. Versuchen Sie es in \
-                 einigen Minuten wieder."],
+            paragraphs: &[
+                "Der Server hat einen Fehler, sein Protokoll sagt mehr. Versuchen Sie es in \
+                 einigen Minuten wieder.",
+            ],
         },
     },
     front: FrontTexts {
@@ -269,7 +277,7 @@ pub(super) static TEXTS: Texts = Texts {
         no_admin: "Die Lizenz gilt. Erstellen Sie nun das Administratorkonto.",
         done: NoticeTexts {
             title: "Dieser Server ist eingerichtet",
-            says: &[
+            paragraphs: &[
                 "Eine Lizenz gilt, und es gibt ein Administratorkonto. Melden Sie sich damit in \
                  der Pia-App an.",
             ],

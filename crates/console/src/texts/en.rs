@@ -37,11 +37,13 @@ pub(super) static TEXTS: Texts = Texts {
         forgotten: "Forgot your password?",
         done: NoticeTexts {
             title: "Your account is ready",
-            says: &["Go back to the Pia app and sign in with your e-mail address and password."],
+            paragraphs: &[
+                "Go back to the Pia app and sign in with your e-mail address and password.",
+            ],
         },
         mailed: NoticeTexts {
             title: "Check your inbox",
-            says: &[
+            paragraphs: &[
                 "We have sent an e-mail to your address. Open the link in it to confirm the address, \
                  then go back to the Pia app and sign in.",
                 "No e-mail? It can take a few minutes. Check the spam folder too.",
@@ -49,7 +51,9 @@ pub(super) static TEXTS: Texts = Texts {
         },
         closed: NoticeTexts {
             title: "No new accounts here",
-            says: &["Registration is closed on this server. Ask its administrator for an account."],
+            paragraphs: &[
+                "Registration is closed on this server. Ask its administrator for an account.",
+            ],
         },
         not_you: "You cannot create an account with this address on this server. Ask its \
                   administrator.",
@@ -65,7 +69,7 @@ pub(super) static TEXTS: Texts = Texts {
         send: "Send the link",
         mailed: NoticeTexts {
             title: "Check your inbox",
-            says: &[
+            paragraphs: &[
                 "If there is an account with this address, we have sent a link to it. It works \
                  once, and for a limited time.",
                 "No e-mail? It can take a few minutes. Check the spam folder too.",
@@ -73,7 +77,7 @@ pub(super) static TEXTS: Texts = Texts {
         },
         no_mail: NoticeTexts {
             title: "This server sends no mail",
-            says: &["Contact its administrator to reset your password."],
+            paragraphs: &["Contact its administrator to reset your password."],
         },
     },
     resend: EmailPageTexts {
@@ -82,7 +86,7 @@ pub(super) static TEXTS: Texts = Texts {
         send: "Send the link",
         mailed: NoticeTexts {
             title: "Check your inbox",
-            says: &[
+            paragraphs: &[
                 "If there is an account with this address that has yet to be confirmed, we have \
                  sent a link to it. It works once, and for a limited time.",
                 "No e-mail? It can take a few minutes. Check the spam folder too.",
@@ -90,7 +94,7 @@ pub(super) static TEXTS: Texts = Texts {
         },
         no_mail: NoticeTexts {
             title: "This server sends no mail",
-            says: &["Contact its administrator to confirm your address."],
+            paragraphs: &["Contact its administrator to confirm your address."],
         },
     },
     reset: ResetTexts {
@@ -101,12 +105,14 @@ pub(super) static TEXTS: Texts = Texts {
         send: "Change the password",
         done: NoticeTexts {
             title: "Password changed",
-            says: &["Go back to the Pia app and sign in with the new password."],
+            paragraphs: &["Go back to the Pia app and sign in with the new password."],
         },
         spent: NoticeTexts {
             title: "This link has expired",
-            says: &["It was used already, its time has passed, or you have asked for a newer one \
-                 since."],
+            paragraphs: &[
+                "It was used already, its time has passed, or you have asked for a newer one \
+                 since.",
+            ],
         },
         again: "Send a new link",
     },
@@ -116,11 +122,11 @@ pub(super) static TEXTS: Texts = Texts {
         send: "Confirm",
         done: NoticeTexts {
             title: "E-mail address confirmed",
-            says: &["Go back to the Pia app and sign in."],
+            paragraphs: &["Go back to the Pia app and sign in."],
         },
         spent: NoticeTexts {
             title: "This link has expired",
-            says: &[
+            paragraphs: &[
                 "It was used already, or its time has passed. If you have confirmed your address \
                  before, just go back to the Pia app and sign in.",
             ],
@@ -164,7 +170,7 @@ pub(super) static TEXTS: Texts = Texts {
                                   server. Contact its administrator.",
         unknown_provider: "The app asked for a provider that this server does not know.",
         code_challenge_required: "Your Pia app is too old for this server. Update it first.",
-        badly_asked: "The app that you came from did not ask for the sign-in as it must.",
+        badly_requested: "The app that you came from did not ask for the sign-in as it must.",
         invalid_state: "This sign-in was not begun in this browser, or is over already.",
         expired: "The sign-in took too long.",
         feature_not_licensed: "This server is not licensed for signing in with other providers. \
@@ -177,40 +183,46 @@ pub(super) static TEXTS: Texts = Texts {
     refusals: RefusalTexts {
         broken_link: NoticeTexts {
             title: "This link is not whole",
-            says: &["A part of it is missing or was changed. Copy the whole link from the mail."],
+            paragraphs: &[
+                "A part of it is missing or was changed. Copy the whole link from the mail.",
+            ],
         },
         broken_form: NoticeTexts {
             title: "The form was not understood",
-            says: &["Go back, fill it in again and send it once more."],
+            paragraphs: &["Go back, fill it in again and send it once more."],
         },
         no_page: NoticeTexts {
             title: "There is no such page",
-            says: &["Look at the address again: a part of it may be missing or misspelled."],
+            paragraphs: &["Look at the address again: a part of it may be missing or misspelled."],
         },
         foreign_form: NoticeTexts {
             title: "This form came from elsewhere",
-            says: &["It was sent by another website, so nothing was done. Open the page on this \
-                 server itself and fill it in there."],
+            paragraphs: &[
+                "It was sent by another website, so nothing was done. Open the page on this \
+                 server itself and fill it in there.",
+            ],
         },
         too_long: NoticeTexts {
             title: "That was too much",
-            says: &["What was sent is longer than it may be. Go back and shorten it."],
+            paragraphs: &["What was sent is longer than it may be. Go back and shorten it."],
         },
         unlicensed: NoticeTexts {
             title: "Not possible at the moment",
-            says: &["The licence of this server does not allow it. Contact its administrator."],
+            paragraphs: &[
+                "The licence of this server does not allow it. Contact its administrator.",
+            ],
         },
         too_many: NoticeTexts {
             title: "Too many tries",
-            says: &["Wait a while, and then try again."],
+            paragraphs: &["Wait a while, and then try again."],
         },
         unavailable: NoticeTexts {
             title: "The server does not answer",
-            says: &["A part of it is away or busy. Try again in a moment."],
+            paragraphs: &["A part of it is away or busy. Try again in a moment."],
         },
         failed: NoticeTexts {
             title: "That did not work",
-            says: &["The server failed; its log says why. Try again in a few minutes."],
+            paragraphs: &["The server failed; its log says why. Try again in a few minutes."],
         },
     },
     front: FrontTexts {
@@ -238,7 +250,7 @@ pub(super) static TEXTS: Texts = Texts {
         no_admin: "The licence is in force. Now create the administrator account.",
         done: NoticeTexts {
             title: "This server is set up",
-            says: &[
+            paragraphs: &[
                 "A licence is in force, and there is an administrator account. Sign in with it in \
                  the Pia app.",
             ],
@@ -256,13 +268,13 @@ pub(super) static TEXTS: Texts = Texts {
             InstallError::Unavailable(_) => "The server could not store the licence or read its \
                                              setup token. Its log says why."
                 .to_owned(),
-            told => sentence(told),
+            reported => sentence(reported),
         },
         admin_error: |err| match err {
             FirstAdminError::Unavailable(_) => {
                 "A part of the server does not answer. Its log says why.".to_owned()
             }
-            told => sentence(told),
+            reported => sentence(reported),
         },
     },
 };

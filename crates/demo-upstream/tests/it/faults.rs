@@ -6,13 +6,13 @@ use std::net::{Shutdown, TcpStream};
 use pia_demo_upstream::Demo;
 use serde_json::json;
 
-use crate::harness::{ask, said, streamed};
+use crate::harness::{ask, message, streamed};
 
 #[test]
 fn a_status_comes_in_openais_shape() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    let answer = ask(&demo, &said("demo:status=429 retry-after=7"));
+    let answer = ask(&demo, &message("demo:status=429 retry-after=7"));
 
     assert_eq!((answer.status, answer.retry_after.as_deref()), (429, Some("7")));
     assert_eq!(answer.json()["error"]["type"], "rate_limit_error");
@@ -22,7 +22,7 @@ fn a_status_comes_in_openais_shape() {
 fn too_long_a_conversation_is_refused_as_openai_does() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    let answer = ask(&demo, &said("demo:context-length"));
+    let answer = ask(&demo, &message("demo:context-length"));
 
     assert_eq!(answer.status, 400);
     assert_eq!(answer.json()["error"]["code"], "context_length_exceeded");
@@ -31,10 +31,10 @@ fn too_long_a_conversation_is_refused_as_openai_does() {
 #[test]
 fn tools_are_refused_where_there_are_any() {
     let demo = Demo::start(0).expect("a demo upstream");
-    let mut with_tools = said("demo:no-tools");
+    let mut with_tools = message("demo:no-tools");
     with_tools["tools"] = json!([{ "type": "function", "function": { "name": "look" } }]);
 
-    let (without, with) = (ask(&demo, &said("demo:no-tools")), ask(&demo, &with_tools));
+    let (without, with) = (ask(&demo, &message("demo:no-tools")), ask(&demo, &with_tools));
 
     assert_eq!((without.status, with.status), (200, 400));
 }
@@ -43,7 +43,7 @@ fn tools_are_refused_where_there_are_any() {
 fn pages_and_broken_json_come_in_the_place_of_answers() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    let (page, broken) = (ask(&demo, &said("demo:html")), ask(&demo, &said("demo:broken")));
+    let (page, broken) = (ask(&demo, &message("demo:html")), ask(&demo, &message("demo:broken")));
 
     assert!(page.text.starts_with("<html>"), "{}", page.text);
     assert!(serde_json::from_str::<serde_json::Value>(&broken.text).is_err(), "{}", broken.text);
@@ -53,7 +53,7 @@ fn pages_and_broken_json_come_in_the_place_of_answers() {
 fn a_cut_answer_breaks_half_way() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    for body in [said("demo:cut, please"), streamed("demo:cut, please")] {
+    for body in [message("demo:cut, please"), streamed("demo:cut, please")] {
         let answer = ask(&demo, &body);
 
         assert!(!answer.whole && !answer.text.is_empty(), "{}", answer.text);
@@ -93,7 +93,7 @@ fn what_is_no_chat_request_is_refused() {
 #[tokio::test]
 async fn a_reader_that_leaves_is_noticed() {
     let demo = Demo::start(0).expect("a demo upstream");
-    for (body, streams) in [(said("demo:silent"), 0), (streamed("demo:silent=2"), 1)] {
+    for (body, streams) in [(message("demo:silent"), 0), (streamed("demo:silent=2"), 1)] {
         let mut client = TcpStream::connect(demo.url().replace("http://", "")).expect("a socket");
         let body = body.to_string();
         let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: demo\r\ncontent-length:";

@@ -50,12 +50,12 @@ pub(crate) fn ask(demo: &Demo, body: &Value) -> Answer {
     Answer { status: response.status().as_u16(), retry_after, text, whole }
 }
 
-pub(crate) fn said(text: &str) -> Value {
+pub(crate) fn message(text: &str) -> Value {
     json!({ "model": "m", "messages": [{ "role": "user", "content": text }] })
 }
 
 pub(crate) fn streamed(text: &str) -> Value {
-    let mut body = said(text);
+    let mut body = message(text);
     body["stream"] = json!(true);
     body["stream_options"] = json!({ "include_usage": true });
     body

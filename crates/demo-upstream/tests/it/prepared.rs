@@ -2,14 +2,14 @@
 
 use pia_demo_upstream::{Demo, DemoOptions};
 
-use crate::harness::{ask, said, streamed};
+use crate::harness::{ask, message, streamed};
 
 #[test]
-fn prepared_answers_are_whole_or_streamed_as_asked() {
+fn prepared_answers_are_whole_or_streamed_as_requested() {
     let demo = Demo::with(DemoOptions { prepared: true, ..DemoOptions::default() })
         .expect("a demo upstream");
 
-    let (whole, stream) = (ask(&demo, &said("Hello")), ask(&demo, &streamed("Hello")));
+    let (whole, stream) = (ask(&demo, &message("Hello")), ask(&demo, &streamed("Hello")));
 
     assert_eq!(whole.text.len(), 359);
     assert_eq!(stream.events().len(), 102);

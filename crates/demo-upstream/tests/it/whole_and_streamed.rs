@@ -3,13 +3,14 @@
 use pia_demo_upstream::{Demo, DemoOptions};
 use serde_json::json;
 
-use crate::harness::{ask, said, streamed};
+use crate::harness::{ask, message, streamed};
 
 #[test]
 fn equal_requests_have_equal_answers() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    let (first, second) = (ask(&demo, &said("Hello there")), ask(&demo, &said("Hello there")));
+    let (first, second) =
+        (ask(&demo, &message("Hello there")), ask(&demo, &message("Hello there")));
 
     assert_eq!(first.text, second.text);
     let answer = first.json();
@@ -19,9 +20,9 @@ fn equal_requests_have_equal_answers() {
 }
 
 #[test]
-fn a_stream_says_the_same_as_the_whole_answer_and_ends_with_the_usage() {
+fn a_stream_states_the_same_as_the_whole_answer_and_ends_with_the_usage() {
     let demo = Demo::start(0).expect("a demo upstream");
-    let whole = ask(&demo, &said("Hello there")).json();
+    let whole = ask(&demo, &message("Hello there")).json();
 
     let stream = ask(&demo, &streamed("Hello there"));
 
@@ -59,37 +60,37 @@ fn images_are_counted() {
 }
 
 #[test]
-fn a_tool_is_called_when_asked_for_and_its_result_is_told() {
+fn a_tool_is_called_when_requested_and_its_result_is_reported() {
     let demo = Demo::start(0).expect("a demo upstream");
     let parameters = json!({ "properties": { "q": { "type": "string" } }, "required": ["q"] });
     let tool =
         json!({ "type": "function", "function": { "name": "look", "parameters": parameters } });
-    let mut body = said("Please use the tool look: for rain");
+    let mut body = message("Please use the tool look: for rain");
     body["tools"] = json!([tool]);
 
     let call = ask(&demo, &body).json();
     let choice = &call["choices"][0];
     let result = json!({ "role": "tool", "tool_call_id": "x", "content": "Rain." });
     body["messages"].as_array_mut().expect("messages").push(result);
-    let told = ask(&demo, &body).json();
+    let reported = ask(&demo, &body).json();
 
     assert_eq!(choice["finish_reason"], "tool_calls");
     let function = json!({ "name": "look", "arguments": r#"{"q":": for rain"}"# });
     assert_eq!(choice["message"]["tool_calls"][0]["function"], function);
-    assert_eq!(told["choices"][0]["message"]["content"], "The tool said: Rain.");
+    assert_eq!(reported["choices"][0]["message"]["content"], "The tool said: Rain.");
 }
 
 #[test]
-fn what_was_asked_is_told_without_the_key() {
+fn what_was_requested_is_reported_without_the_key() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    ask(&demo, &said("Hello"));
+    ask(&demo, &message("Hello"));
 
     let last = demo.last();
-    assert_eq!((demo.call_counts().calls, &last.body), (1, &said("Hello")));
+    assert_eq!((demo.call_counts().calls, &last.body), (1, &message("Hello")));
     assert!(last.headers.contains_key("content-type"), "{:?}", last.headers);
     assert!(!last.headers.contains_key("authorization"), "{:?}", last.headers);
-    let mut told = ureq::get(format!("{}/demo/calls", demo.url())).call().expect("an answer");
-    let told = told.body_mut().read_to_string().expect("text");
-    assert!(told.contains(r#""calls":1"#) && !told.contains("secret"), "{told}");
+    let mut reported = ureq::get(format!("{}/demo/calls", demo.url())).call().expect("an answer");
+    let reported = reported.body_mut().read_to_string().expect("text");
+    assert!(reported.contains(r#""calls":1"#) && !reported.contains("secret"), "{reported}");
 }

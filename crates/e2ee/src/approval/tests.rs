@@ -37,7 +37,7 @@ fn form(by: &Machine, target: &Machine, session: &str, version: Option<i64>) -> 
 
 #[tokio::test]
 async fn a_signed_approval_of_either_version_lets_a_device_in() {
-    for (version, kept) in [(None, 1), (Some(1), 1), (Some(2), 2)] {
+    for (version, stored) in [(None, 1), (Some(1), 1), (Some(2), 2)] {
         let (ada, first, second, session) = pending_device().await;
         let form = form(&first, &second, &session, version);
 
@@ -46,7 +46,7 @@ async fn a_signed_approval_of_either_version_lets_a_device_in() {
 
         let key = ada.devices.key_of(ada.user, &second.id).await.unwrap();
         let approved = key.approved.unwrap();
-        assert_eq!((approved.version, approved.onboarding), (kept, session));
+        assert_eq!((approved.version, approved.onboarding), (stored, session));
         assert_eq!(Some(approved.signature), form.approver_signature);
         assert_eq!((Some(key.ciphertext), key.created_by), (form.wrapped_umk, first.id));
         assert!(matches!(again, Err(ApproveError::NotPending)));

@@ -57,7 +57,7 @@ async fn a_key_is_replaced_and_read_only_for_its_own_device() {
 }
 
 #[tokio::test]
-async fn who_waits_is_told_as_long_as_the_session_lasts() {
+async fn who_waits_is_reported_as_long_as_the_session_lasts() {
     let (ada, first) = Ada::encrypted().await;
     let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
@@ -70,10 +70,11 @@ async fn who_waits_is_told_as_long_as_the_session_lasts() {
     let listed_later = ada.devices.list(ada.user).await.unwrap();
     let names = ada.devices.names(ada.user).await.unwrap();
 
-    let told = |it: &[ListedDevice]| it.iter().map(|it| it.onboarding.clone()).collect::<Vec<_>>();
+    let reported =
+        |it: &[ListedDevice]| it.iter().map(|it| it.onboarding.clone()).collect::<Vec<_>>();
     assert_eq!((waiting.len(), waiting[0].row, &*waiting[0].name), (1, row, "DESKTOP-second"));
-    assert_eq!(told(&listed), [None, Some(session)]);
-    assert_eq!((later, told(&listed_later)), (vec![], vec![None, None]));
+    assert_eq!(reported(&listed), [None, Some(session)]);
+    assert_eq!((later, reported(&listed_later)), (vec![], vec![None, None]));
     assert_eq!((names.len(), &*names[first.id.as_str()]), (2, "DESKTOP-first"));
 }
 

@@ -148,7 +148,7 @@ async fn a_proof_key_that_cannot_be_read_proves_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_copy_is_told_by_field() {
+async fn what_is_wrong_with_a_copy_is_reported_by_field() {
     let (ada, _first) = Ada::encrypted().await;
     let none = RecoveryForm {
         kdf_memory_cost_kb: Some(0),
@@ -164,7 +164,7 @@ async fn what_is_wrong_with_a_copy_is_told_by_field() {
         panic!("refused")
     };
 
-    let told: Vec<_> = faults.iter().map(|it| (it.field, it.code)).collect();
+    let reported: Vec<_> = faults.iter().map(|it| (it.field, it.code)).collect();
     let (absent, range) = ("required", "out_of_range");
     let expected = [
         ("ciphertext", absent),
@@ -175,7 +175,7 @@ async fn what_is_wrong_with_a_copy_is_told_by_field() {
         ("wrapVersion", "unknown_version"),
         ("umkVersion", range),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 #[tokio::test]

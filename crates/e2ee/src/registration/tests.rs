@@ -14,7 +14,7 @@ fn faults(form: DeviceForm) -> Vec<(&'static str, &'static str)> {
 }
 
 #[tokio::test]
-async fn the_first_device_is_told_that_it_is_and_every_session_is_another() {
+async fn the_first_device_is_informed_that_it_is_and_every_session_is_another() {
     let (ada, first) = (Ada::new(), Machine::new("first"));
 
     let (once, again) = (ada.register(&first).await, ada.register(&first).await);
@@ -31,7 +31,7 @@ async fn the_first_device_is_told_that_it_is_and_every_session_is_another() {
 }
 
 #[tokio::test]
-async fn who_asks_an_encrypted_account_is_told_to_its_owner() {
+async fn who_requests_an_encrypted_account_is_reported_to_its_owner() {
     let (ada, _first) = Ada::encrypted().await;
     let second = Machine::new("second");
     ada.actions();
@@ -62,7 +62,7 @@ async fn an_active_device_stays_so_and_keeps_its_keys() {
 }
 
 #[tokio::test]
-async fn a_device_that_was_turned_away_asks_anew_even_with_other_keys() {
+async fn a_device_that_was_turned_away_requests_anew_even_with_other_keys() {
     let (ada, _first) = Ada::encrypted().await;
     let second = Machine::new("second");
     ada.register(&second).await;
@@ -103,14 +103,14 @@ async fn an_encrypted_account_without_any_device_cannot_begin_anew() {
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
 
     let registered = ada.register(&first).await;
-    let kept = ada.devices.store_key(ada.owner(), &first.id, key_form()).await;
+    let stored = ada.devices.store_key(ada.owner(), &first.id, key_form()).await;
 
     assert!(!registered.is_first);
-    assert!(matches!(kept, Err(crate::StoreKeyError::NotActive)));
+    assert!(matches!(stored, Err(crate::StoreKeyError::NotActive)));
 }
 
 #[test]
-fn what_is_wrong_with_a_device_is_told_by_field() {
+fn what_is_wrong_with_a_device_is_reported_by_field() {
     let none = [
         ("deviceId", "required"),
         ("deviceName", "required"),
@@ -126,12 +126,12 @@ fn what_is_wrong_with_a_device_is_told_by_field() {
         app_version: Some("1".repeat(201)),
         ..good.form()
     };
-    let told = [
+    let reported = [
         ("deviceId", "invalid"),
         ("deviceName", "too_long"),
         ("osVersion", "invalid"),
         ("appVersion", "too_long"),
     ];
-    assert_eq!(faults(long), told);
+    assert_eq!(faults(long), reported);
     assert_eq!(faults(good.form()), []);
 }

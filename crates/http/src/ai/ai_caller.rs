@@ -40,8 +40,8 @@ pub(super) fn api_key_budget(scope: SessionScope) -> Option<ApiKeyBudget> {
 
 /// Returns the value of the first of these headers that is present.
 fn first_header<'a>(request: &'a HttpRequest, headers: [&'static str; 2]) -> Option<&'a str> {
-    let mut given = headers.into_iter().filter_map(|it| request.headers().get(it));
-    given.find(|it| !it.as_bytes().trim_ascii().is_empty())?.to_str().ok()
+    let mut input = headers.into_iter().filter_map(|it| request.headers().get(it));
+    input.find(|it| !it.as_bytes().trim_ascii().is_empty())?.to_str().ok()
 }
 
 #[cfg(test)]
@@ -110,8 +110,8 @@ mod tests {
     fn the_description_names_the_headers_that_are_read() {
         let document = crate::document().unwrap();
 
-        let told = document["paths"]["/api/ai/chat"]["post"]["parameters"].as_array().unwrap();
-        let names = told.iter().map(|it| it["name"].as_str().unwrap().to_ascii_lowercase());
+        let reported = document["paths"]["/api/ai/chat"]["post"]["parameters"].as_array().unwrap();
+        let names = reported.iter().map(|it| it["name"].as_str().unwrap().to_ascii_lowercase());
         assert_eq!(names.collect::<Vec<_>>(), [MODE_HEADERS, PERSONA_HEADERS].concat());
     }
 }

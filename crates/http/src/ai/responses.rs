@@ -84,9 +84,9 @@ pub(crate) async fn responses(
 ) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
     body.expect_values(MAX_VALUES)?;
-    let asked = request::parse(&body.into_bytes())?;
-    let response = Response::new(asked.echo);
-    match api.chat.answer(ai_caller(&caller, &request), asked.chat).await? {
+    let requested = request::parse(&body.into_bytes())?;
+    let response = Response::new(requested.echo);
+    match api.chat.answer(ai_caller(&caller, &request), requested.chat).await? {
         ChatAnswer::Whole(answer) => {
             let answer = response.complete_with(&answer).map_err(ApiError::internal)?;
             Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(answer))

@@ -1,4 +1,4 @@
-//! `POST /auth/login/mfa`: going on with a sign-in that asks for a second factor.
+//! `POST /auth/login/mfa`: going on with a sign-in that requests a second factor.
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;

@@ -57,7 +57,7 @@ impl RegisterResponse {
 }
 
 impl RegisterRequest {
-    /// A key that is missing is for the domain to miss, which tells all that
+    /// A key that is missing is for the domain to miss, which returns all that
     /// is wrong at once.
     fn person(self) -> Result<RegistrationForm, ApiError> {
         let customer = CustomerType::from_number(self.customer_type.unwrap_or_default());

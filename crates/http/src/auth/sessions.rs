@@ -76,9 +76,9 @@ pub(crate) async fn sessions(
     };
     let (part, names) = api.runner.run(list).await?;
     let own = caller.session_ref()?.session;
-    let told = |it| SessionItem::new(it, own, &names);
+    let reported = |it| SessionItem::new(it, own, &names);
     Ok(Json(SessionsResponse {
-        items: part.items.into_iter().map(told).collect(),
+        items: part.items.into_iter().map(reported).collect(),
         next_cursor: part.next.map(Paging::format_cursor),
     }))
 }

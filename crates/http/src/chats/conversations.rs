@@ -49,7 +49,7 @@ struct Conversation {
     last_accessed_at: Timestamp,
     /// True if only the owner's devices can read the chat.
     encrypted: bool,
-    /// The chat as `/api/v1/chats` tells it.
+    /// The chat as `/api/v1/chats` reports it.
     // Never there: it is put behind all else, as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = ChatDocument, required = true)]
@@ -102,9 +102,9 @@ struct SyncResult {
 pub(crate) async fn conversations(
     caller: Caller,
     api: Data<Api>,
-    asked: ChatsQuery,
+    requested: ChatsQuery,
 ) -> Result<HttpResponse, HttpError> {
-    list_response(&caller, &api, asked, |page, deleted| {
+    list_response(&caller, &api, requested, |page, deleted| {
         let mut text = Vec::with_capacity(2 * estimated_length(&page));
         text.extend_from_slice(b"{\"conversations\":[");
         for (index, chat) in page.chats.into_iter().enumerate() {
@@ -141,9 +141,9 @@ pub(crate) async fn sync_conversations(
     Ok(Json(api.run(upload).await?.into()))
 }
 
-/// The document is put behind what is told of it, as it is.
+/// The document is put behind what is notified of it, as it is.
 fn write(chat: StoredChat, text: &mut Vec<u8>) {
-    let told = Conversation {
+    let reported = Conversation {
         id: chat.id.to_string(),
         created_at: chat.created_at,
         updated_at: chat.updated_at,
@@ -151,9 +151,9 @@ fn write(chat: StoredChat, text: &mut Vec<u8>) {
         encrypted: chat.encrypted,
         document: None,
     };
-    let mut told = serde_json::to_vec(&told).unwrap_or_default();
-    told.pop();
-    text.extend_from_slice(&told);
+    let mut reported = serde_json::to_vec(&reported).unwrap_or_default();
+    reported.pop();
+    text.extend_from_slice(&reported);
     text.extend_from_slice(b",\"document\":");
     text.extend_from_slice(&chat.into_document());
     text.push(b'}');
@@ -180,7 +180,7 @@ impl From<Uploaded> for SyncResult {
             message: Some(message),
             ..Self::default()
         };
-        let told = match status {
+        let reported = match status {
             UploadStatus::Stored => Self { status: "stored", ..Self::default() },
             UploadStatus::Deleted => Self { status: "deleted", ..Self::default() },
             UploadStatus::Conflict(at) => {
@@ -202,6 +202,6 @@ impl From<Uploaded> for SyncResult {
                 refused("validation_failed", Some(fault.field), fault.message)
             }
         };
-        Self { id, ..told }
+        Self { id, ..reported }
     }
 }

@@ -11,7 +11,7 @@ use super::query::ChatsQuery;
 use super::wire::ChatDocument;
 use crate::{Api, HttpError};
 
-/// A part of the chats. It is put together of documents that are told as they
+/// A part of the chats. It is put together of documents that are reported as they
 /// are, and never made into this.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", example = json!({
@@ -34,9 +34,9 @@ pub(crate) struct ChatsResponse {
 pub(crate) async fn list_chats(
     caller: Caller,
     api: Data<Api>,
-    asked: ChatsQuery,
+    requested: ChatsQuery,
 ) -> Result<HttpResponse, HttpError> {
-    list_response(&caller, &api, asked, |page, deleted| {
+    list_response(&caller, &api, requested, |page, deleted| {
         let mut text = Vec::with_capacity(estimated_length(&page));
         text.extend_from_slice(b"{\"chats\":[");
         for (index, chat) in page.chats.into_iter().enumerate() {
@@ -56,7 +56,7 @@ pub(super) async fn list_response(
     caller: &Caller,
     api: &Api,
     ChatsQuery { part, unless }: ChatsQuery,
-    told: impl FnOnce(ChatPage, bool) -> Vec<u8>,
+    reported: impl FnOnce(ChatPage, bool) -> Vec<u8>,
 ) -> Result<HttpResponse, HttpError> {
     let (chats, user) = (api.chats.clone(), caller.0.user);
     let list = async move { chats.list(user, part, unless).await };
@@ -71,7 +71,7 @@ pub(super) async fn list_response(
     if part.after.is_none() {
         answer.insert_header((ETAG, format!("W/\"{}\"", part.tag(&page.version))));
     }
-    Ok(answer.insert_header(ContentType::json()).body(told(page, part.deleted)))
+    Ok(answer.insert_header(ContentType::json()).body(reported(page, part.deleted)))
 }
 
 /// About how long a part becomes.

@@ -52,7 +52,7 @@ impl FromRequest for ChatsQuery {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let asked = parse(request.query_string()).map(|part| {
+        let requested = parse(request.query_string()).map(|part| {
             let headers = request.headers().get_all(IF_NONE_MATCH);
             let lists = headers.filter_map(|it| it.to_str().ok());
             let tags: Vec<&str> =
@@ -61,7 +61,7 @@ impl FromRequest for ChatsQuery {
                 if tags.is_empty() { IfNoneMatch::Never } else { part.if_none_match(&tags) };
             Self { part, unless }
         });
-        ready(asked)
+        ready(requested)
     }
 }
 
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_the_first_hundred_of_all() {
+    fn what_is_not_stated_is_the_first_hundred_of_all() {
         let usual = ChatListRequest { since: None, after: None, limit: 100, deleted: false };
 
         assert_eq!(parse("").unwrap(), usual);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_said_is_taken() {
+    fn all_that_is_stated_is_taken() {
         let place = Cursor { at: Timestamp::from_micros(-5), id: Uuid::nil() };
         let cursor = Paging::format_cursor(place);
 

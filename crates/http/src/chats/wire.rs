@@ -2,7 +2,7 @@
 
 use utoipa::ToSchema;
 
-/// A chat. Keys that are not listed are stored and told as they came, unless
+/// A chat. Keys that are not listed are stored and reported as they came, unless
 /// the chat is encrypted: then they go, like `title`, `providerId` and
 /// `workingDirectory`, and `messages` is empty. Keys that begin with `server_`
 /// are the server's.
@@ -37,7 +37,7 @@ pub(crate) struct ChatDocument {
     /// ones the last that came. In UTC.
     #[schema(format = DateTime)]
     updated_at: String,
-    /// Always told; `updatedAt` if nobody said.
+    /// Always reported; `updatedAt` if nobody said.
     #[schema(format = DateTime)]
     last_accessed_at: Option<String>,
     window_mode: Option<String>,
@@ -45,7 +45,7 @@ pub(crate) struct ChatDocument {
     provider_id: Option<String>,
     working_directory: Option<String>,
     /// Oldest first. Known keys of a message must be what clients read there;
-    /// all else in it is stored and told as it came.
+    /// all else in it is stored and reported as it came.
     messages: Option<Vec<serde_json::Value>>,
     /// Base64 of nonce, ciphertext and tag; with `wrappedDek` or not at all.
     encrypted_payload: Option<String>,

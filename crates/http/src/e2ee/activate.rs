@@ -18,7 +18,7 @@ use crate::{Api, HttpError};
 pub(crate) struct RecoveryActivationRequest {
     #[schema(value_type = String)]
     device_id: Option<String>,
-    /// 60 bytes in base64; kept as it is sent, as the salt is.
+    /// 60 bytes in base64; stored as it is sent, as the salt is.
     #[schema(value_type = String)]
     self_wrapped_umk: Option<String>,
     /// 32 bytes in base64.

@@ -17,7 +17,7 @@ pub(crate) struct DeviceApprovalRequest {
     onboarding_session_id: Option<String>,
     #[schema(value_type = String)]
     target_device_id: Option<String>,
-    /// 60 bytes in base64; kept as it is sent, as the salt is.
+    /// 60 bytes in base64; stored as it is sent, as the salt is.
     #[schema(value_type = String)]
     wrapped_umk: Option<String>,
     /// 32 bytes in base64.

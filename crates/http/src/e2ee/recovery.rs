@@ -19,7 +19,7 @@ use crate::{Api, HttpError};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecoveryWrappedUmkRequest {
-    /// 60 bytes in base64; kept as it is sent, as the salt is.
+    /// 60 bytes in base64; stored as it is sent, as the salt is.
     #[schema(value_type = String)]
     ciphertext: Option<String>,
     /// 32 bytes in base64.
@@ -61,7 +61,7 @@ pub(crate) struct RecoveryWrappedUmkResponse {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecoveryProofKeyRequest {
-    /// 32 bytes in base64. They are never told.
+    /// 32 bytes in base64. They are never reported.
     #[schema(value_type = String)]
     proof_key: Option<Secret<String>>,
     /// 1, which is meant where there is none.

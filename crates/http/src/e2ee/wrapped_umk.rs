@@ -22,7 +22,7 @@ use crate::{Api, HttpError};
 pub(crate) struct WrappedUmkRequest {
     /// The device in the path, if anything.
     device_id: Option<String>,
-    /// 60 bytes in base64; kept as it is sent, as the salt is.
+    /// 60 bytes in base64; stored as it is sent, as the salt is.
     #[schema(value_type = String)]
     ciphertext: Option<String>,
     /// 32 bytes in base64.
@@ -59,8 +59,8 @@ pub(crate) async fn wrapped_umk(
     api: Data<Api>,
     PathDevice(id): PathDevice,
 ) -> Result<Json<WrappedUmkResponse>, HttpError> {
-    let (devices, user, asked) = (api.e2ee.devices.clone(), caller.0.user, id.clone());
-    let find = async move { devices.key_of(user, &asked).await };
+    let (devices, user, requested) = (api.e2ee.devices.clone(), caller.0.user, id.clone());
+    let find = async move { devices.key_of(user, &requested).await };
     Ok(Json(to_response(&id, api.run(find).await?)))
 }
 

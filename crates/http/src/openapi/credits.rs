@@ -1,5 +1,5 @@
 //! The refusal of a call that a budget of credits is in the way of, as OpenAPI
-//! tells it: one of three shapes, told apart by `period`.
+//! reports it: one of three shapes, distinguished by `period`.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(super) fn media() -> Value {
     })
 }
 
-/// The three shapes, and what tells them apart.
+/// The three shapes, and what distinguishes them.
 pub(super) fn schemas() -> [(String, Value); 4] {
     let shapes = SHAPES.map(schema_ref);
     let mapping: Map<String, Value> = SHAPES
@@ -69,16 +69,17 @@ pub(super) fn examples() -> [(&'static str, Value); 4] {
     };
     let group = refusal(Period::Budget(BudgetPeriod::GroupDaily), gauge(400, 399), wait);
     let suspended = refusal(Period::FreeTierSuspended, None, wait);
-    let told = |it| ApiError::from(HttpError::from(AssistantError::OverBudget(it))).body().into();
+    let reported =
+        |it| ApiError::from(HttpError::from(AssistantError::OverBudget(it))).body().into();
     [
-        ("CreditsOfMember", told(week)),
-        ("CreditsOfGroup", told(group)),
-        ("FreeTierSuspended", told(suspended)),
+        ("CreditsOfMember", reported(week)),
+        ("CreditsOfGroup", reported(group)),
+        ("FreeTierSuspended", reported(suspended)),
         ("TooManyRequests", ApiError::over_budget(wait).body().into()),
     ]
 }
 
-/// Returns the periods that a shape tells of.
+/// Returns the periods that a shape reports.
 fn periods(shape: &str) -> impl Iterator<Item = Period> {
     let budgets = BudgetPeriod::ALL.into_iter().map(Period::Budget);
     let all = budgets.chain([Period::FreeTierSuspended]);
@@ -94,36 +95,38 @@ fn shape_of(period: Period) -> &'static str {
 }
 
 fn shape(name: &str) -> Value {
-    let amount = |told: &str| json!({ "type": "integer", "format": "int64", "description": told });
+    let amount =
+        |reported: &str| json!({ "type": "integer", "format": "int64", "description": reported });
     let periods: Vec<_> = periods(name).map(Period::name).collect();
     let until = json!({
         "type": "string",
         "format": "date-time",
         "description": "When to come again, as `Retry-After` says it in seconds.",
     });
-    let mut told = vec![
+    let mut reported = vec![
         ("error", json!({ "type": "string", "const": "Token Limit Exceeded" })),
         ("message", json!({ "type": "string", "description": "The same for people." })),
         ("period", json!({ "type": "string", "enum": periods })),
         ("resetsAt", until),
     ];
     if name != SUSPENDED {
-        told.extend([
+        reported.extend([
             ("unit", json!({ "type": "string", "const": "credits" })),
             ("limit", amount("How many there are in a period.")),
             ("used", amount("How many are gone; what open calls may still spend counts.")),
         ]);
     }
-    let required: Vec<_> = told.iter().map(|(name, _)| *name).collect();
+    let required: Vec<_> = reported.iter().map(|(name, _)| *name).collect();
     if name == OF_MEMBER {
-        told.extend([
+        reported.extend([
             ("poolLimit", amount("With `weekly`, where the group has a pool: its size.")),
             ("poolUsed", amount("How much of the pool is gone.")),
             ("topUpGranted", amount("With `weekly`, where the group bought some: how many.")),
             ("topUpUsed", amount("How many of these are gone.")),
         ]);
     }
-    let properties: Map<_, _> = told.into_iter().map(|(name, it)| (name.to_owned(), it)).collect();
+    let properties: Map<_, _> =
+        reported.into_iter().map(|(name, it)| (name.to_owned(), it)).collect();
     json!({
         "type": "object",
         "description": schema_description(name),

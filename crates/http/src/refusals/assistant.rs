@@ -8,45 +8,47 @@ use pia_web::{ApiError, FieldError, OpenAiForm, RETRY_SOON};
 use crate::HttpError;
 
 /// 400 stands only for what the caller can mend: the desktop client repeats a
-/// request that was refused so, without its tools. 429 is kept for budgets:
+/// request that was refused so, without its tools. 429 is stored for budgets:
 /// the client shows each as one that is used up.
 impl From<AssistantError> for HttpError {
     fn from(err: AssistantError) -> Self {
-        let told = |status, code| ApiError::refused(status, code, err.message());
+        let reported = |status, code| ApiError::refused(status, code, err.message());
         let (openai, is_final) = (err.openai(), err.is_final());
         let OpenAiError { status, kind, code, message } = openai;
         let refused = match err {
-            AssistantError::Malformed(_) => told(StatusCode::BAD_REQUEST, "malformed_json")
+            AssistantError::Malformed(_) => reported(StatusCode::BAD_REQUEST, "malformed_json")
                 .with("errors", single_error("", &err)),
             AssistantError::Invalid(violations) => {
                 ApiError::invalid(violations.into_iter().map(field_error).collect())
             }
             AssistantError::TextTooLong { limit } => too_long(limit, &err.message()),
-            AssistantError::UnknownModel => told(StatusCode::NOT_FOUND, "model_not_found"),
+            AssistantError::UnknownModel => reported(StatusCode::NOT_FOUND, "model_not_found"),
             AssistantError::NotConfigured => {
-                told(StatusCode::SERVICE_UNAVAILABLE, "ai_not_configured")
+                reported(StatusCode::SERVICE_UNAVAILABLE, "ai_not_configured")
             }
-            AssistantError::ToolsRefused => told(StatusCode::BAD_REQUEST, "tools_not_supported")
-                .with("errors", single_error("tools", &err)),
-            AssistantError::ContextTooLong => told(StatusCode::BAD_GATEWAY, "context_too_long"),
+            AssistantError::ToolsRefused => {
+                reported(StatusCode::BAD_REQUEST, "tools_not_supported")
+                    .with("errors", single_error("tools", &err))
+            }
+            AssistantError::ContextTooLong => reported(StatusCode::BAD_GATEWAY, "context_too_long"),
             AssistantError::OverBudget(refusal) => over_budget(&refusal, &err.message()),
             AssistantError::UpstreamBusy { retry_after } => {
-                told(StatusCode::BAD_GATEWAY, "upstream_busy").retry_after(retry_after)
+                reported(StatusCode::BAD_GATEWAY, "upstream_busy").retry_after(retry_after)
             }
             AssistantError::UpstreamLimitReached { retry_after } => {
-                told(StatusCode::SERVICE_UNAVAILABLE, "ai_crowded").retry_after(retry_after)
+                reported(StatusCode::SERVICE_UNAVAILABLE, "ai_crowded").retry_after(retry_after)
             }
             AssistantError::UpstreamRefused | AssistantError::UpstreamFailed => {
-                told(StatusCode::BAD_GATEWAY, "upstream_failed")
+                reported(StatusCode::BAD_GATEWAY, "upstream_failed")
             }
             AssistantError::UpstreamTimeout => {
-                told(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout")
+                reported(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout")
             }
             AssistantError::Unavailable => {
-                told(StatusCode::SERVICE_UNAVAILABLE, "unavailable").retry_after(RETRY_SOON)
+                reported(StatusCode::SERVICE_UNAVAILABLE, "unavailable").retry_after(RETRY_SOON)
             }
             AssistantError::Stopping => {
-                told(StatusCode::SERVICE_UNAVAILABLE, "stopping").retry_after(RETRY_SOON)
+                reported(StatusCode::SERVICE_UNAVAILABLE, "stopping").retry_after(RETRY_SOON)
             }
         }
         .in_openai(OpenAiForm { status, kind, code, message });
@@ -62,21 +64,21 @@ fn field_error(Violation { field, code, message }: Violation) -> FieldError {
 /// have is absent and not zero.
 fn over_budget(refusal: &BudgetRefusal, message: &str) -> ApiError {
     let BudgetRefusal { period, gauge, pool, top_up, resets_at, retry_after } = *refusal;
-    let mut told =
+    let mut reported =
         ApiError::refused(StatusCode::TOO_MANY_REQUESTS, "Token Limit Exceeded", message)
             .with("period", period.name())
             .with("resetsAt", resets_at.to_string())
             .retry_after(retry_after);
     if let Some(Gauge { limit, used }) = gauge {
-        told = told.with("unit", "credits").with("limit", limit).with("used", used);
+        reported = reported.with("unit", "credits").with("limit", limit).with("used", used);
     }
     if let Some(Gauge { limit, used }) = pool {
-        told = told.with("poolLimit", limit).with("poolUsed", used);
+        reported = reported.with("poolLimit", limit).with("poolUsed", used);
     }
     if let Some(Gauge { limit, used }) = top_up {
-        told = told.with("topUpGranted", limit).with("topUpUsed", used);
+        reported = reported.with("topUpGranted", limit).with("topUpUsed", used);
     }
-    told
+    reported
 }
 
 /// Returns the list of one error that every 400 has.
@@ -140,8 +142,8 @@ mod tests {
             let err = ApiError::from(HttpError::from(err));
             let (status, (code, _message)) = (err.status_code().as_u16(), err.code_and_message());
             let (row, named) = (format!("| {status} | "), format!("`{code}`"));
-            let told = API.lines().any(|it| it.starts_with(&row) && it.contains(&named));
-            assert!(told, "{status} {code}");
+            let reported = API.lines().any(|it| it.starts_with(&row) && it.contains(&named));
+            assert!(reported, "{status} {code}");
         }
     }
 }

@@ -41,7 +41,7 @@ fn begin_registration() -> Route {
             tag: "auth",
             summary: "Begins to add a passkey, after a fresh proof.",
             request: Some(wire::<mfa::FreshProofRequest>),
-            answer: ResponseDoc::Json(wire::<webauthn::AskedResponse>),
+            answer: ResponseDoc::Json(wire::<webauthn::RequestedResponse>),
             refusals: &[
                 (
                     403,
@@ -134,7 +134,7 @@ fn begin_login() -> Route {
             tag: "auth",
             summary: "Begins to sign in with a passkey; nobody says yet who they are.",
             request: None,
-            answer: ResponseDoc::Json(wire::<webauthn::AskedResponse>),
+            answer: ResponseDoc::Json(wire::<webauthn::RequestedResponse>),
             refusals: &[OFF],
         },
         ..begin_registration()

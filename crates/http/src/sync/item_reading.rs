@@ -10,7 +10,7 @@ use super::items::{
 };
 
 /// An item of a channel with its known keys spelled as they are documented,
-/// and their values as they are told to others. Nothing is what it is not.
+/// and their values as they are informed to others. Nothing is what it is not.
 pub(super) fn parse(
     channel: Channel,
     item: Value,
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_in_utc_and_ids_in_one_spelling() {
+    fn times_are_reported_in_utc_and_ids_in_one_spelling() {
         let sent = json!({
             "id": "0190F5A0-0000-7000-8000-00000000000A",
             "createdAt": "0001-01-01T00:00:00", "updatedAt": "2026-01-02T03:04:05.1234567+01:00",

@@ -33,13 +33,13 @@ impl PullQuery {
         let Ok(Query(parameters)) = Query::<Vec<(String, String)>>::from_query(query) else {
             return Err(ApiError::invalid(vec![fault("", "The query string is malformed.")]));
         };
-        let given = |name: &str| {
-            let mut given = parameters.iter().filter(|(it, _)| it.eq_ignore_ascii_case(name));
-            given.next().map(|(_, value)| value.as_str()).filter(|it| !it.is_empty())
+        let input = |name: &str| {
+            let mut input = parameters.iter().filter(|(it, _)| it.eq_ignore_ascii_case(name));
+            input.next().map(|(_, value)| value.as_str()).filter(|it| !it.is_empty())
         };
         let mut faults = Vec::new();
         // A `+` that was not escaped comes as a space.
-        let since = given("since").map(|it| parse_time(&it.replace(' ', "+")));
+        let since = input("since").map(|it| parse_time(&it.replace(' ', "+")));
         if since.is_none() {
             let message = "`since` is required: there is no dump of everything. Begin with \
                            0001-01-01T00:00:00Z.";
@@ -48,7 +48,7 @@ impl PullQuery {
         if since == Some(None) {
             faults.push(fault("since", "`since` must be an ISO 8601 time."));
         }
-        let limit = given("limit").map(|it| {
+        let limit = input("limit").map(|it| {
             let digits = it.bytes().all(|it| it.is_ascii_digit());
             let more_than_none = it.bytes().any(|it| it != b'0');
             // More than there ever is in one answer is no fault, however much.
@@ -58,7 +58,7 @@ impl PullQuery {
         if limit == Some(None) {
             faults.push(fault("limit", "`limit` must be a number of at least 1."));
         }
-        let catalogue = given("catalogVersion").map(str::parse).transpose();
+        let catalogue = input("catalogVersion").map(str::parse).transpose();
         if catalogue.is_err() {
             let message = "`catalogVersion` must be one from an earlier response.";
             faults.push(fault("catalogVersion", message));
@@ -98,12 +98,15 @@ mod tests {
     }
 
     #[test]
-    fn a_device_asks_as_it_always_did() {
-        let asked =
+    fn a_device_requests_as_it_always_did() {
+        let requested =
             ask("since=2026-08-01T09:14:02.1837744Z&limit=500&catalogVersion=4194235871203344761");
 
-        assert_eq!(asked.since.to_string(), "2026-08-01T09:14:02.183774Z");
-        assert_eq!((asked.limit, asked.catalogue), (Some(500), Some(4_194_235_871_203_344_761)));
+        assert_eq!(requested.since.to_string(), "2026-08-01T09:14:02.183774Z");
+        assert_eq!(
+            (requested.limit, requested.catalogue),
+            (Some(500), Some(4_194_235_871_203_344_761))
+        );
         assert_eq!(ask("since=0001-01-01T00:00:00").since, Timestamp::from_micros(i64::MIN));
         assert_eq!(
             ask("since=2026-08-01T09:14:02%2B02:00"),
@@ -115,8 +118,8 @@ mod tests {
     fn more_than_one_answer_holds_is_cut_to_that() {
         for limit in ["500", "501", "100000", "4294967296", "9223372036854775808", &"9".repeat(99)]
         {
-            let asked = ask(&format!("since=2026-08-01T00:00:00Z&limit={limit}"));
-            assert_eq!(asked.limit, Some(MAX_PAGE_ROWS), "{limit}");
+            let requested = ask(&format!("since=2026-08-01T00:00:00Z&limit={limit}"));
+            assert_eq!(requested.limit, Some(MAX_PAGE_ROWS), "{limit}");
         }
         assert_eq!(ask("since=2026-08-01T00:00:00Z&limit=007").limit, Some(7));
         assert_eq!(ask("since=2026-08-01T00:00:00Z").limit, None);

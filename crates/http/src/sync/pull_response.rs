@@ -72,7 +72,7 @@ struct Additions {
     deleted: Vec<Uuid>,
 }
 
-/// Items as they are kept. Each is let go of once it is written, so that they
+/// Items as they are stored. Each is let go of once it is written, so that they
 /// are not all there twice; a second time there is nothing to write.
 #[derive(Debug, Default)]
 struct Bodies(RefCell<Vec<Bytes>>);

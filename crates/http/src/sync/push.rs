@@ -30,7 +30,7 @@ struct SyncConflict {
     /// The channel: `templates`.
     entity: &'static str,
     id: String,
-    /// `server_wins`: what was sent is not kept. `client_wins`: it is, in the
+    /// `server_wins`: what was sent is not stored. `client_wins`: it is, in the
     /// place of something that the device had not seen.
     resolution: &'static str,
     /// Reason for refusing the change itself: `missing_blobs`, `invalid_blobs`,

@@ -75,7 +75,7 @@ changes! {
 }
 
 /// Reads a push. If anything of it is not what it must be, nothing is taken,
-/// and every fault is told.
+/// and every fault is reported.
 pub(super) fn parse(body: Map<String, Value>) -> Result<Push, ApiError> {
     let names = Channel::ALL.map(Channel::name);
     let known: Vec<&str> = KEYS.iter().chain(&names).copied().collect();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn every_generation_says_the_same_in_its_own_way() {
+    fn every_generation_states_the_same_in_its_own_way() {
         let id = "0190f5a0-0000-7000-8000-000000000001";
         let newest = push(json!({
             "clientTimestamp": "2026-01-02T03:04:05Z", "lastSyncTimestamp": "0001-01-01T00:00:00",
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_told_with_its_place() {
+    fn what_is_malformed_is_reported_with_its_place() {
         for (body, field) in [
             (json!({ "todos": 5 }), "todos"),
             (json!({ "todos": { "upserted": {} } }), "todos.upserted"),
@@ -266,9 +266,9 @@ mod tests {
             (json!({ "isE2EEEncrypted": "yes" }), "isE2EEEncrypted"),
             (json!({ "deviceId": "x".repeat(201) }), "deviceId"),
         ] {
-            let told = refused(body);
+            let reported = refused(body);
 
-            assert!(told.contains(&format!("`{field}`")), "{field}: {told}");
+            assert!(reported.contains(&format!("`{field}`")), "{field}: {reported}");
         }
     }
 }

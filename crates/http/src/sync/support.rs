@@ -93,7 +93,7 @@ pub(crate) struct SyncDebugStateResponse {
     /// Number of live items and chats that are not end-to-end encrypted but
     /// could be: zero once an encrypted account is fully encrypted.
     plain: usize,
-    /// Everything that is kept, without what it says.
+    /// Everything that is stored, without what it says.
     items: Vec<DebugItem>,
     /// Every chat, without what it says.
     chats: Vec<DebugChat>,

@@ -19,7 +19,7 @@ pub struct ApiKeyAdmin {
 }
 
 impl ApiKeyAdmin {
-    /// Keys in the given store; `caller_cache` is told of those that end.
+    /// Keys in the given store; `caller_cache` is notified of those that end.
     pub fn new(
         store: Arc<dyn ApiKeyStore>,
         caller_cache: CallerCache,
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_that_is_nobodys_is_told_so() {
+    async fn a_key_that_is_nobodys_is_reported() {
         let mut store = MockApiKeyStore::new();
         store.expect_owner().returning(|_| Ok(None));
 

@@ -16,7 +16,7 @@ const MAX_CACHED_KEYS: usize = 10_000;
 /// Interval at which it is written down that a key is used.
 const NOTED: Duration = Duration::from_mins(1);
 
-/// Tells whose an API key is, and how they stand.
+/// Reports whose an API key is, and how they stand.
 ///
 /// Whose it is never changes, so that may be remembered; whether it still
 /// opens anything is remembered for five seconds with all other callers, and
@@ -51,8 +51,8 @@ impl ApiKeyAuthenticator {
     }
 
     /// Returns the hash of a presented key; nothing if it is none.
-    pub fn parse(shown: &str) -> Option<ApiKeyHash> {
-        api_keys::codes::hash(shown)
+    pub fn parse(presented: &str) -> Option<ApiKeyHash> {
+        api_keys::codes::hash(presented)
     }
 
     /// Returns the owner of the key, if that is cached.
@@ -86,7 +86,7 @@ impl ApiKeyAuthenticator {
         if standing.is_none() {
             self.lock_cache().claims.retain(|_, it| *it != session_ref);
         } else if let Some(at) = self.to_be_noted(session_ref.key) {
-            // Nobody is refused for what is only told to the key's owner.
+            // Nobody is refused for what only the key's owner learns.
             if let Err(err) = self.inner.store.used(session_ref.key, at, at - NOTED).await {
                 tracing::warn!(error = %err, "failed to record API key use");
             }

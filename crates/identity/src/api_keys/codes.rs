@@ -1,4 +1,4 @@
-//! API keys: how they look, and what is kept of them.
+//! API keys: how they look, and what is stored of them.
 
 use pia_kernel::{Secret, Unavailable};
 use ring::digest;
@@ -20,8 +20,8 @@ pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
 
 /// Returns the hash under which a presented key is stored; nothing if it is
 /// none. It needs no slow hash: nobody guesses 256 bits.
-pub(crate) fn hash(shown: &str) -> Option<ApiKeyHash> {
-    let random = shown.strip_prefix(PREFIX)?.as_bytes();
+pub(crate) fn hash(presented: &str) -> Option<ApiKeyHash> {
+    let random = presented.strip_prefix(PREFIX)?.as_bytes();
     let plain = |it: &u8| it.is_ascii_alphanumeric() || b"-_".contains(it);
     if random.len() != CHARS || !random.iter().all(plain) {
         return None;
@@ -52,15 +52,15 @@ mod tests {
         let random = "a".repeat(43);
         let plain = digest::digest(&digest::SHA256, random.as_bytes());
 
-        let kept = hash(&format!("pia_{random}")).unwrap();
+        let stored = hash(&format!("pia_{random}")).unwrap();
 
-        assert_ne!(kept.0, plain.as_ref());
+        assert_ne!(stored.0, plain.as_ref());
     }
 
     #[test]
     fn what_cannot_be_one_has_no_hash() {
         let good = "a".repeat(43);
-        for shown in [
+        for presented in [
             String::new(),
             good.clone(),
             format!("PIA_{good}"),
@@ -70,7 +70,7 @@ mod tests {
             format!("pia_{}.", "a".repeat(42)),
             format!("pia_{}", "ä".repeat(43)),
         ] {
-            assert_eq!(hash(&shown), None, "{shown}");
+            assert_eq!(hash(&presented), None, "{presented}");
         }
     }
 }

@@ -15,7 +15,7 @@ const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 struct World {
     factors: Arc<Factors>,
-    kept: Arc<Mutex<Vec<NewApiKey>>>,
+    stored: Arc<Mutex<Vec<NewApiKey>>>,
     keys: ApiKeys,
     caller_cache: CallerCache,
     session_ref: SessionRef,
@@ -24,9 +24,9 @@ struct World {
 /// Somebody who may have so many keys.
 fn world_of(room: usize) -> World {
     let factors = Arc::<Factors>::default();
-    let kept: Arc<Mutex<Vec<NewApiKey>>> = Arc::default();
+    let stored: Arc<Mutex<Vec<NewApiKey>>> = Arc::default();
     let mut store = MockApiKeyStore::new();
-    let (rows, books) = (Arc::clone(&kept), Arc::clone(&factors));
+    let (rows, books) = (Arc::clone(&stored), Arc::clone(&factors));
     store.expect_add().returning(move |new, max, _, effects| {
         assert_eq!(max, 20);
         let mut rows = rows.lock().unwrap();
@@ -37,7 +37,7 @@ fn world_of(room: usize) -> World {
         books.state.lock().unwrap().write(effects);
         Ok(StoreAppPassword::Done)
     });
-    let (rows, books) = (Arc::clone(&kept), Arc::clone(&factors));
+    let (rows, books) = (Arc::clone(&stored), Arc::clone(&factors));
     store.expect_remove().returning(move |session_ref, at, effects| {
         let mut rows = rows.lock().unwrap();
         let is_it =
@@ -55,7 +55,7 @@ fn world_of(room: usize) -> World {
     let caller_cache = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
     let keys = ApiKeys::new(Arc::new(store), factors.proofs(clock), caller_cache.clone());
     let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
-    World { factors, kept, keys, caller_cache, session_ref }
+    World { factors, stored, keys, caller_cache, session_ref }
 }
 
 fn world() -> World {
@@ -77,7 +77,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_key_is_made_for_the_owner_who_is_told_of_it() {
+async fn a_key_is_made_for_the_owner_who_is_reported_of_it() {
     let world = world();
     let wish = ApiKeyOptions {
         expires_at: Some(NOW + Duration::from_secs(1)),
@@ -91,8 +91,8 @@ async fn a_key_is_made_for_the_owner_who_is_told_of_it() {
     assert_eq!((entry.name.as_str(), entry.weekly_credits), ("Nightly", 7));
     assert_eq!((entry.created_at, entry.expires_at), (NOW, Some(NOW + Duration::from_secs(1))));
     assert_eq!(entry.scopes, [KeyScope::Ai]);
-    let kept: Vec<ApiKeyHash> = world.kept.lock().unwrap().iter().map(|it| it.hash).collect();
-    assert_eq!(kept, [codes::hash(made.key.expose()).unwrap()]);
+    let stored: Vec<ApiKeyHash> = world.stored.lock().unwrap().iter().map(|it| it.hash).collect();
+    assert_eq!(stored, [codes::hash(made.key.expose()).unwrap()]);
     assert_eq!(world.factors.audited(), ["ApiKey.Created"]);
     let letter = QueuedEmail::new("api-key-added").with("name", "Nightly");
     assert_eq!(world.factors.state.lock().unwrap().letters, [letter]);
@@ -108,11 +108,11 @@ async fn without_a_proof_or_with_a_wrong_one_no_key_is_made() {
     assert!(matches!(silent, Err(CreateApiKeyError::Owner(OwnerError::Missing))));
     assert!(matches!(wrong, Err(CreateApiKeyError::Owner(OwnerError::Wrong))));
     assert_eq!(world.factors.wrong(), 1);
-    assert!(world.kept.lock().unwrap().is_empty());
+    assert!(world.stored.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn all_that_a_key_cannot_be_is_told_at_once() {
+async fn all_that_a_key_cannot_be_is_reported_at_once() {
     let refused = world()
         .create(ApiKeyOptions {
             name: None,
@@ -161,7 +161,7 @@ async fn a_budget_is_as_large_as_a_groups_at_most() {
 }
 
 #[tokio::test]
-async fn who_has_as_many_keys_as_may_be_is_told_how_many() {
+async fn who_has_as_many_keys_as_may_be_is_informed_how_many() {
     let world = world_of(1);
     world.create(named("a")).await.unwrap();
 

@@ -1,4 +1,4 @@
-//! App passwords: how they look, and what is kept of them.
+//! App passwords: how they look, and what is stored of them.
 
 use pia_kernel::{Secret, Unavailable, random_bytes};
 use ring::digest;
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_one_is_shown_in_five_groups_and_is_no_other() {
+    fn a_new_one_is_displayed_in_five_groups_and_is_no_other() {
         let (one, other) = (fresh().unwrap(), fresh().unwrap());
 
         let groups: Vec<&str> = one.expose().split('-').collect();
@@ -88,9 +88,9 @@ mod tests {
     fn the_hash_is_no_hash_of_anything_else() {
         let plain = digest::digest(&digest::SHA256, b"k3v900qxz71bcdefghjkmnpqr");
 
-        let kept = hashed("pia-k3v90-0qxz7-1bcde-fghjk-mnpqr").unwrap();
+        let stored = hashed("pia-k3v90-0qxz7-1bcde-fghjk-mnpqr").unwrap();
 
-        assert_ne!(kept.0, plain.as_ref());
+        assert_ne!(stored.0, plain.as_ref());
     }
 
     #[test]

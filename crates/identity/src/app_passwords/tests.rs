@@ -21,7 +21,7 @@ const CODE: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 /// User's app passwords, and their factors.
 struct Memory {
     factors: Arc<Factors>,
-    kept: Mutex<Vec<NewAppPassword>>,
+    stored: Mutex<Vec<NewAppPassword>>,
 }
 
 #[async_trait]
@@ -33,8 +33,8 @@ impl AppPasswordStore for Memory {
         verified: VerifiedProof,
         effects: SideEffects,
     ) -> Result<StoreAppPassword, Unavailable> {
-        let mut kept = self.kept.lock().unwrap();
-        if kept.len() >= max {
+        let mut stored = self.stored.lock().unwrap();
+        if stored.len() >= max {
             return Ok(StoreAppPassword::Full);
         }
         let mut state = self.factors.state.lock().unwrap();
@@ -42,20 +42,20 @@ impl AppPasswordStore for Memory {
         if !spent && !state.spend(verified) {
             return Ok(StoreAppPassword::Stale);
         }
-        kept.push(new);
+        stored.push(new);
         state.write(effects);
         Ok(StoreAppPassword::Done)
     }
 
     async fn list(&self, _: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable> {
-        let kept = self.kept.lock().unwrap();
+        let stored = self.stored.lock().unwrap();
         let entry = |it: &NewAppPassword| AppPasswordEntry {
             id: it.id,
             name: it.name.clone(),
             created_at: it.at,
             used_at: None,
         };
-        Ok(kept.iter().map(entry).collect())
+        Ok(stored.iter().map(entry).collect())
     }
 
     async fn find(
@@ -63,7 +63,7 @@ impl AppPasswordStore for Memory {
         _: UserId,
         hash: AppPasswordHash,
     ) -> Result<Option<AppPasswordId>, Unavailable> {
-        Ok(self.kept.lock().unwrap().iter().find(|it| it.hash == hash).map(|it| it.id))
+        Ok(self.stored.lock().unwrap().iter().find(|it| it.hash == hash).map(|it| it.id))
     }
 
     async fn remove(
@@ -73,11 +73,11 @@ impl AppPasswordStore for Memory {
         effects: RemovalEffects,
         _: EndEffects,
     ) -> Result<bool, Unavailable> {
-        let mut kept = self.kept.lock().unwrap();
-        let Some(place) = kept.iter().position(|it| (it.by.user, it.id) == whose) else {
+        let mut stored = self.stored.lock().unwrap();
+        let Some(place) = stored.iter().position(|it| (it.by.user, it.id) == whose) else {
             return Ok(false);
         };
-        let gone = kept.remove(place);
+        let gone = stored.remove(place);
         self.factors.state.lock().unwrap().write(effects(whose.0, at, &gone.name));
         Ok(true)
     }
@@ -93,7 +93,7 @@ struct World {
 
 fn world() -> World {
     let factors = Arc::<Factors>::default();
-    let memory = Arc::new(Memory { factors: Arc::clone(&factors), kept: Mutex::default() });
+    let memory = Arc::new(Memory { factors: Arc::clone(&factors), stored: Mutex::default() });
     let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let mut accounts = MockAccountStore::new();
     accounts
@@ -139,7 +139,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn an_app_password_is_made_for_the_owner_who_is_told_of_it() {
+async fn an_app_password_is_made_for_the_owner_who_is_reported_of_it() {
     let world = world();
 
     let made = world.create(by_password(PASSWORD)).await.unwrap();
@@ -148,7 +148,7 @@ async fn an_app_password_is_made_for_the_owner_who_is_told_of_it() {
     assert_eq!(listed, std::slice::from_ref(&made.entry));
     assert_eq!(made.entry.name, "Desktop");
     let hash = codes::hash(&made.password);
-    assert_eq!(world.memory.kept.lock().unwrap().first().map(|it| it.hash), hash);
+    assert_eq!(world.memory.stored.lock().unwrap().first().map(|it| it.hash), hash);
     assert_eq!(world.factors.audited(), ["app_password.added"]);
     let letter = QueuedEmail::new("app-password-added").with("name", "Desktop");
     assert_eq!(world.factors.state.lock().unwrap().letters, [letter]);
@@ -168,7 +168,7 @@ async fn without_a_proof_or_with_a_wrong_one_none_is_made() {
         assert!(matches!(refused, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
     }
     assert_eq!(world.factors.wrong(), 2);
-    assert!(world.memory.kept.lock().unwrap().is_empty());
+    assert!(world.memory.stored.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -185,7 +185,7 @@ async fn a_recovery_code_proves_it_once() {
 }
 
 #[tokio::test]
-async fn the_owner_is_told_that_a_recovery_code_made_one() {
+async fn the_owner_is_informed_that_a_recovery_code_made_one() {
     let world = world().with_factor();
 
     world.create(by_recovery_code(CODE)).await.unwrap();

@@ -133,7 +133,7 @@ impl FactorChallenges {
     }
 
     /// Returns whether a wrong answer is one too many for its owner not to
-    /// know. That it cannot be told changes no answer.
+    /// know. That it cannot be reported changes no answer.
     async fn warns(&self, user: UserId, guess: &Bucket) -> bool {
         let (attempts, now) = (&self.proofs.ports.attempts, self.proofs.clock.now());
         let warns = async {

@@ -63,7 +63,7 @@ pub struct FactorPorts {
     pub starts: Arc<dyn SessionStarts>,
 }
 
-/// Answer of a user who is asked for a second factor.
+/// Answer of a user who is requested a second factor.
 #[derive(Debug, Clone)]
 pub enum FactorAnswer {
     /// Six digits of their authenticator.
@@ -224,9 +224,9 @@ impl FactorProofs {
         if !(1..=passwords::rules::MAX_PASSWORD_BYTES).contains(&password.expose().len()) {
             return Err(ProofError::Wrong);
         }
-        let kept = self.password_hash(account).await?;
-        let known = kept.is_some();
-        match self.ports.hasher.verify(password, kept).await? {
+        let stored = self.password_hash(account).await?;
+        let known = stored.is_some();
+        match self.ports.hasher.verify(password, stored).await? {
             Verdict::Right | Verdict::RightButOutdated if known => Ok(VerifiedProof::Password),
             _ => Err(ProofError::Wrong),
         }

@@ -30,7 +30,7 @@ fn fresh_code() -> Result<Secret<String>, Unavailable> {
 /// Returns the hash of a typed code; nothing if it is none, however generously
 /// it is read.
 ///
-/// Two people's equal codes are kept differently. The key is no secret, since a
+/// Two people's equal codes are stored differently. The key is no secret, since a
 /// code cannot be guessed and must outlive changes of the server's keys.
 pub(crate) fn hash(user: UserId, typed: &Secret<String>) -> Option<RecoveryHash> {
     let code = parse(typed.expose())?;
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_codes_are_shown_in_five_groups_of_five_and_no_two_are_the_same() {
+    fn ten_codes_are_presented_in_five_groups_of_five_and_no_two_are_the_same() {
         let codes = fresh().unwrap();
 
         let texts: HashSet<&String> = codes.iter().map(Secret::expose).collect();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_of_another_is_kept_differently() {
+    fn a_code_of_another_is_stored_differently() {
         let code = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 
         assert_ne!(hashed(UserId::generate(), code), hashed(UserId::generate(), code));

@@ -76,7 +76,7 @@ pub enum FactorChangeError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Recovery codes, shown once: only their hashes are kept.
+/// Recovery codes, shown once: only their hashes are stored.
 #[derive(Debug, Clone)]
 pub struct RecoveryCodes(pub Vec<Secret<String>>);
 
@@ -91,14 +91,14 @@ pub struct SecondFactors {
 }
 
 impl SecondFactors {
-    /// Second factors in the given stores; `caller_cache` is told of sessions
+    /// Second factors in the given stores; `caller_cache` is notified of sessions
     /// that end.
     pub fn new(proofs: FactorProofs, caller_cache: CallerCache) -> Self {
         Self { proofs, caller_cache }
     }
 
     /// Returns how many recovery codes are left of an account whose sign-in
-    /// asks for a code; nothing where it does not.
+    /// requests a code; nothing where it does not.
     pub async fn overview(&self, user: UserId) -> Result<Option<u32>, Unavailable> {
         let factors = &self.proofs.ports.factors;
         let on = factors.factor(user).await?.is_some_and(|it| it.state == FactorState::On);
@@ -122,8 +122,8 @@ impl SecondFactors {
             return Err(EnrolError::AlreadyOn);
         }
         let proof = password.map(ReauthProof::Password);
-        let shown = self.proofs.owner(session_ref, (&account, None), proof, |_| ready(Ok(())));
-        if let Err(err) = shown.await {
+        let presented = self.proofs.owner(session_ref, (&account, None), proof, |_| ready(Ok(())));
+        if let Err(err) = presented.await {
             // Whose account goes meanwhile has nothing to show any more.
             let there = ports.accounts.find(user).await?.is_some();
             return Err(if there { err.into() } else { EnrolError::Gone });

@@ -180,23 +180,24 @@ mod tests {
     }
 
     #[test]
-    fn an_app_is_told_all_it_needs() {
-        let shown = enrolment(&secret(), "Pia", "ada+x@example.org").unwrap();
+    fn an_app_is_reported_all_it_needs() {
+        let presented = enrolment(&secret(), "Pia", "ada+x@example.org").unwrap();
 
-        assert_eq!(shown.secret.expose(), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
+        assert_eq!(presented.secret.expose(), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
         assert_eq!(
-            shown.uri.expose(),
+            presented.uri.expose(),
             "otpauth://totp/Pia:ada%2Bx%40example.org?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Pia"
         );
     }
 
     #[test]
-    fn the_picture_is_an_svg_that_says_the_same() {
-        let shown = enrolment(&secret(), "Pia", "ada@example.org").unwrap();
+    fn the_picture_is_an_svg_that_states_the_same() {
+        let presented = enrolment(&secret(), "Pia", "ada@example.org").unwrap();
 
-        let picture = shown.picture.expose().strip_prefix("data:image/svg+xml;base64,").unwrap();
+        let picture =
+            presented.picture.expose().strip_prefix("data:image/svg+xml;base64,").unwrap();
         let picture = String::from_utf8(STANDARD.decode(picture).unwrap()).unwrap();
-        let code = QrCode::new(shown.uri.expose()).unwrap();
+        let code = QrCode::new(presented.uri.expose()).unwrap();
         assert!(picture.starts_with("<?xml") && picture.ends_with("</svg>"));
         assert!(picture.contains("<path") && !picture.contains("<script"));
         assert_eq!(picture, code.render::<svg::Color<'_>>().min_dimensions(240, 240).build());
@@ -211,8 +212,8 @@ mod tests {
 
     #[test]
     fn nothing_of_it_is_printed() {
-        let shown = enrolment(&secret(), "Pia", "ada@example.org").unwrap();
+        let presented = enrolment(&secret(), "Pia", "ada@example.org").unwrap();
 
-        assert!(!format!("{shown:?}").contains("GEZD"));
+        assert!(!format!("{presented:?}").contains("GEZD"));
     }
 }

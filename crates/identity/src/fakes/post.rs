@@ -21,7 +21,7 @@ use crate::ports::{
 use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
 
-/// Everybody's accounts and letters, and what was asked for in which order.
+/// Everybody's accounts and letters, and what was requested in which order.
 pub(crate) struct Post {
     state: Mutex<State>,
     pub(crate) clock: Arc<ManualClock>,
@@ -51,12 +51,12 @@ impl Post {
         Arc::new(Self { state: Mutex::default(), clock, mail: LiveSetting::new(true) })
     }
 
-    /// Somebody with this address, and a password if something is kept of it.
-    pub(crate) fn person(&self, email: &str, kept: Option<&str>) -> UserId {
+    /// Somebody with this address, and a password if something is stored of it.
+    pub(crate) fn person(&self, email: &str, stored: Option<&str>) -> UserId {
         let user = UserId::generate();
         let account = Account::local(user, email.to_owned(), Timestamp::UNIX_EPOCH);
         let account = Account { display_name: Some("Ada Augusta".to_owned()), ..account };
-        let password_hash = kept.map(|it| Secret::new(it.to_owned()));
+        let password_hash = stored.map(|it| Secret::new(it.to_owned()));
         self.state.lock().unwrap().people.push(Credentials { account, password_hash });
         user
     }
@@ -109,10 +109,10 @@ impl Post {
     /// Hashes a password by putting `kept ` before it.
     pub(crate) fn hasher() -> Arc<dyn PasswordHasher> {
         let mut hasher = MockPasswordHasher::new();
-        let kept = |it: &Secret<String>| format!("kept {}", it.expose());
-        hasher.expect_hash().returning(move |it| Ok(Secret::new(kept(&it))));
+        let stored = |it: &Secret<String>| format!("kept {}", it.expose());
+        hasher.expect_hash().returning(move |it| Ok(Secret::new(stored(&it))));
         hasher.expect_verify().returning(move |password, hash| {
-            let right = hash.is_some_and(|it| it.ct_eq(&kept(&password)));
+            let right = hash.is_some_and(|it| it.ct_eq(&stored(&password)));
             Ok(if right { Verdict::Right } else { Verdict::Wrong })
         });
         Arc::new(hasher)
@@ -130,11 +130,11 @@ impl Post {
     /// The letters there are: which, and to whom.
     pub(crate) fn letters(&self) -> Vec<(&'static str, UserId)> {
         let state = self.state.lock().unwrap();
-        let told = |mail: &Mail| match mail.to {
+        let reported = |mail: &Mail| match mail.to {
             Recipient::User(user) => (mail.letter.name, user),
             Recipient::Address(_) => panic!("{mail:?}"),
         };
-        state.letters.iter().map(told).collect()
+        state.letters.iter().map(reported).collect()
     }
 
     /// The link in the last letter.

@@ -8,7 +8,7 @@ use crate::ports::{Ceremony, NewPasskeyChallenge, TokenHash};
 use crate::sessions;
 use crate::sessions::token_hash;
 
-/// Duration for which a challenge waits for its answer, as browsers are told
+/// Duration for which a challenge waits for its answer, as sent to browsers
 /// too.
 const LIFETIME: Duration = Duration::from_mins(5);
 /// Longer texts are no tokens of ours; those have 43 letters.
@@ -45,12 +45,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_be_a_token_is_kept_as_its_hash() {
+    fn what_can_be_a_token_is_stored_as_its_hash() {
         let begun = Ceremony { options: "{}".to_owned(), state: Secret::new("state".to_owned()) };
 
-        let (asked, challenge) = start_ceremony(begun, Timestamp::UNIX_EPOCH).unwrap();
+        let (requested, challenge) = start_ceremony(begun, Timestamp::UNIX_EPOCH).unwrap();
 
-        assert_eq!(hash_presented(&asked.token), Some(challenge.hash));
+        assert_eq!(hash_presented(&requested.token), Some(challenge.hash));
         assert_eq!(challenge.expires_at, Timestamp::UNIX_EPOCH + Duration::from_mins(5));
         for text in ["", &"x".repeat(129)] {
             assert_eq!(hash_presented(&Secret::new(text.to_owned())), None);

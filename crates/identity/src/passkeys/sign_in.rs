@@ -42,7 +42,7 @@ pub struct PasskeySignInPorts {
 
 /// Signs people in with their passkeys.
 ///
-/// No second factor is asked for: the passkey is something they have, and its
+/// No second factor is requested: the passkey is something they have, and its
 /// authenticator has made sure of them by something they know or are.
 #[derive(Clone)]
 pub struct PasskeySignIn {
@@ -61,9 +61,9 @@ impl PasskeySignIn {
     pub async fn ask(&self) -> Result<PasskeyOptions, PasskeySignInError> {
         let PasskeyPorts { ceremony, challenges, .. } = &self.ports.passkeys;
         let ceremony = ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
-        let (asked, challenge) = start_ceremony(ceremony.begin_sign_in()?, self.clock.now())?;
+        let (requested, challenge) = start_ceremony(ceremony.begin_sign_in()?, self.clock.now())?;
         challenges.open_sign_in(challenge).await?;
-        Ok(asked)
+        Ok(requested)
     }
 
     /// Signs in whoever's passkey has signed the challenge, which is good for

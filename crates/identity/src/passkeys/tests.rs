@@ -131,16 +131,16 @@ async fn the_password_is_leave_to_add_a_passkey() {
         Ok(true)
     });
 
-    let asked = world.build().ask(session_ref, Some(password(PASSWORD))).await.unwrap();
+    let requested = world.build().ask(session_ref, Some(password(PASSWORD))).await.unwrap();
 
-    assert_eq!((asked.token.expose().len(), asked.options.as_str()), (43, "{}"));
+    assert_eq!((requested.token.expose().len(), requested.options.as_str()), (43, "{}"));
 }
 
 #[tokio::test]
-async fn a_recovery_code_is_leave_to_add_a_passkey_and_its_owner_is_told() {
-    let kept = Arc::<Factors>::default();
-    kept.state.lock().unwrap().factor = Some(Factor { sealed: vec![], state: FactorState::On });
-    let mut world = World { factors: kept.ports(), ..world().with_passkeys(0) };
+async fn a_recovery_code_is_leave_to_add_a_passkey_and_its_owner_is_reported() {
+    let stored = Arc::<Factors>::default();
+    stored.state.lock().unwrap().factor = Some(Factor { sealed: vec![], state: FactorState::On });
+    let mut world = World { factors: stored.ports(), ..world().with_passkeys(0) };
     let session_ref = world.session_ref;
     world.challenges.expect_open_registration().once().returning(move |_, leave, _, effects| {
         assert!(matches!(leave, PasskeyAuthorization::Evidence(VerifiedProof::RecoveryCode(_))));
@@ -151,9 +151,9 @@ async fn a_recovery_code_is_leave_to_add_a_passkey_and_its_owner_is_told() {
     });
     let code = FactorAnswer::RecoveryCode(secret("K3V90-0QXZ7-1BCDE-FGHJK-MNPQR"));
 
-    let asked = world.build().ask(session_ref, Some(ReauthProof::Factor(code))).await;
+    let requested = world.build().ask(session_ref, Some(ReauthProof::Factor(code))).await;
 
-    assert!(asked.is_ok());
+    assert!(requested.is_ok());
 }
 
 #[tokio::test]
@@ -208,7 +208,7 @@ async fn who_has_nothing_to_show_needs_a_new_session() {
 }
 
 #[tokio::test]
-async fn the_twenty_first_is_not_asked_for() {
+async fn the_twenty_first_is_not_requested() {
     let world = world().with_passkeys(20);
 
     let session_ref = world.session_ref;
@@ -222,10 +222,10 @@ async fn without_an_address_for_them_there_are_no_passkeys() {
     let off = || World { ceremony: None, ..world() }.build();
     let session_ref = world().session_ref;
 
-    let asked = off().ask(session_ref, Some(password(PASSWORD))).await;
+    let requested = off().ask(session_ref, Some(password(PASSWORD))).await;
     let added = off().add(session_ref, &secret("token"), "Key", "right").await;
 
-    assert!(matches!(asked, Err(PasskeyOptionsError::Off)));
+    assert!(matches!(requested, Err(PasskeyOptionsError::Off)));
     assert!(matches!(added, Err(PasskeyAddError::Off)));
 }
 
@@ -251,7 +251,7 @@ async fn a_passkey_is_added_with_its_letter() {
 }
 
 #[tokio::test]
-async fn each_way_of_failing_is_told() {
+async fn each_way_of_failing_is_reported() {
     type ErrorCheck = fn(&PasskeyAddError) -> bool;
     let state = Some("a state");
     let cases: [(Option<&'static str>, PasskeyAdded, &str, ErrorCheck); 8] = [

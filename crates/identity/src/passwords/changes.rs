@@ -44,7 +44,7 @@ pub enum ChangePasswordError {
 ///
 /// Their other sessions end: if the old password was in wrong hands, so may
 /// they be. App passwords and API keys stay unless they ask otherwise, and
-/// they are told how many there are.
+/// they are informed how many there are.
 #[derive(Clone)]
 pub struct PasswordChanges {
     proofs: FactorProofs,
@@ -54,7 +54,7 @@ pub struct PasswordChanges {
 
 impl PasswordChanges {
     /// Changes whose wrong proofs count as those of second factors do;
-    /// `caller_cache` is told of sessions that end.
+    /// `caller_cache` is notified of sessions that end.
     pub fn new(proofs: FactorProofs, passwords: PasswordPorts, caller_cache: CallerCache) -> Self {
         Self { proofs, passwords, caller_cache }
     }
@@ -92,14 +92,14 @@ impl PasswordChanges {
         left.ok_or(ChangePasswordError::WrongPassword)
     }
 
-    /// The account of a caller, and what is kept of its password.
+    /// The account of a caller, and what is stored of its password.
     async fn load(&self, by: SessionRef) -> Result<(Account, Secret<String>), ChangePasswordError> {
         let accounts = &self.proofs.ports.accounts;
         let account = accounts.find(by.user).await?.ok_or(ChangePasswordError::Gone)?;
         let credentials = accounts.by_email(&account.email).await?;
         let credentials = credentials.filter(|it| it.account.user == by.user);
-        let kept = credentials.ok_or(ChangePasswordError::Gone)?.password_hash;
-        Ok((account, kept.ok_or(ChangePasswordError::NoPassword)?))
+        let stored = credentials.ok_or(ChangePasswordError::Gone)?.password_hash;
+        Ok((account, stored.ok_or(ChangePasswordError::NoPassword)?))
     }
 
     fn fault(
@@ -119,12 +119,12 @@ impl PasswordChanges {
     async fn verify_current(
         &self,
         current: Secret<String>,
-        kept: Secret<String>,
+        stored: Secret<String>,
     ) -> Result<(), ProofError> {
         if !(1..=passwords::rules::MAX_PASSWORD_BYTES).contains(&current.expose().len()) {
             return Err(ProofError::Wrong);
         }
-        match self.passwords.hasher.verify(current, Some(kept)).await? {
+        match self.passwords.hasher.verify(current, Some(stored)).await? {
             Verdict::Right | Verdict::RightButOutdated => Ok(()),
             Verdict::Wrong => Err(ProofError::Wrong),
         }

@@ -26,7 +26,7 @@ pub(crate) const LINK: Link = Link {
     purpose: EmailTokenPurpose::PasswordReset,
     lifetime: Duration::from_hours(1),
     letter: "password-reset",
-    asked: "password.reset_requested",
+    requested: "password.reset_requested",
     place: |account| {
         let email = utf8_percent_encode(&account.email, NON_ALPHANUMERIC);
         format!("/auth/reset-password.html?email={email}")
@@ -83,7 +83,7 @@ pub struct PasswordResets {
 }
 
 impl PasswordResets {
-    /// Resets by letter; `caller_cache` is told of sessions that end.
+    /// Resets by letter; `caller_cache` is notified of sessions that end.
     pub fn new(
         links: EmailTokenPorts,
         passwords: PasswordPorts,
@@ -101,7 +101,7 @@ impl PasswordResets {
     }
 
     /// Sends a letter to the owner of an address, if there is an account with
-    /// it that has a password. Who has none is not told.
+    /// it that has a password. Who has none is not reported.
     pub async fn request(&self, email: &str) -> Result<(), EmailTokenError> {
         self.links.request(&LINK, email).await
     }
@@ -110,7 +110,7 @@ impl PasswordResets {
     /// session of its owner. Guesses at the old one slow nobody down any more.
     ///
     /// The token is looked at before the password, so that what is wrong with
-    /// that is told to nobody else, and spent only with a password that is
+    /// that is reported to nobody else, and spent only with a password that is
     /// taken.
     pub async fn reset(
         &self,

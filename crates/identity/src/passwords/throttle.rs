@@ -75,21 +75,21 @@ impl PasswordThrottle {
     /// The guess was right, and those before are forgotten. That it fails
     /// fails nobody's sign-in.
     pub(crate) async fn right(&self, bucket: &Bucket) {
-        tell(self.ledger.clear(&bucket.0).await);
+        report(self.ledger.clear(&bucket.0).await);
     }
 
     /// Forgets failed attempts after the owner has proved themselves in another way. A failure to
     /// do so is only logged.
     pub(crate) async fn forgive(&self, email: &str, device: &SignInDevice) {
-        tell(self.ledger.clear(&Bucket::for_email(email, None).0).await);
+        report(self.ledger.clear(&Bucket::for_email(email, None).0).await);
         if let Some(network) = device.network() {
-            tell(self.ledger.clear(&Bucket::for_email(email, Some(network)).0).await);
+            report(self.ledger.clear(&Bucket::for_email(email, Some(network)).0).await);
         }
     }
 
     /// Returns an attempt that no password check used.
     pub(crate) async fn unjudged(&self, bucket: &Bucket) {
-        tell(self.ledger.give_back(&bucket.0, self.rules).await);
+        report(self.ledger.give_back(&bucket.0, self.rules).await);
     }
 }
 
@@ -106,7 +106,7 @@ impl Bucket {
     }
 }
 
-fn tell(outcome: Result<(), Unavailable>) {
+fn report(outcome: Result<(), Unavailable>) {
     if let Err(err) = outcome {
         tracing::warn!(
             error = &err as &dyn std::error::Error,

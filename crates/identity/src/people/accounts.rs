@@ -52,7 +52,7 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Accounts in the given store; `caller_cache` is told of those that change.
+    /// Accounts in the given store; `caller_cache` is notified of those that change.
     pub fn new(
         store: Arc<dyn AccountStore>,
         caller_cache: CallerCache,
@@ -165,17 +165,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_account_that_is_no_more_is_told_as_gone() {
+    async fn an_account_that_is_no_more_is_reported_as_gone() {
         let mut store = MockAccountStore::new();
         store.expect_find().returning(|_| Ok(None));
         store.expect_declare().returning(|_, _, _, _| Ok(false));
         let accounts = accounts(store);
         let user = UserId::generate();
 
-        let shown = accounts.me(user).await;
+        let presented = accounts.me(user).await;
         let declared = accounts.declare_business(user, declaration("Engines Ltd")).await;
 
-        assert!(matches!(shown, Err(AccountError::Gone)));
+        assert!(matches!(presented, Err(AccountError::Gone)));
         assert!(matches!(declared, Err(DeclareError::Gone)));
     }
 }

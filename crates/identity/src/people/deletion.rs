@@ -75,7 +75,7 @@ pub struct AccountDeletion {
 }
 
 impl AccountDeletion {
-    /// Deletes with `eraser`; `caller_cache` is told of those who are gone.
+    /// Deletes with `eraser`; `caller_cache` is notified of those who are gone.
     pub fn new(
         owners: Reauthenticator,
         eraser: Arc<dyn Eraser>,

@@ -18,7 +18,7 @@ use crate::ports::{
 use crate::sessions;
 use crate::sessions::token_hash;
 
-/// Number of letters of one kind an address gets, whoever asks for them. The
+/// Number of letters of one kind an address gets, whoever requests them. The
 /// links of the last three are good, so that who uses this up keeps nobody from
 /// opening one.
 const LETTERS: RateQuota = RateQuota { burst: 3, window: Duration::from_hours(1) };
@@ -59,7 +59,7 @@ pub(crate) struct Link {
     pub(crate) lifetime: Duration,
     pub(crate) letter: &'static str,
     /// Audit action of a request for one.
-    pub(crate) asked: &'static str,
+    pub(crate) requested: &'static str,
     /// The path and the query, as far as they tell whose link it is.
     pub(crate) place: fn(&Account) -> String,
     /// Filter of the accounts that receive one.
@@ -82,7 +82,7 @@ impl EmailTokens {
     /// look, one write.
     pub(crate) async fn request(&self, link: &Link, email: &str) -> Result<(), EmailTokenError> {
         self.configured()?;
-        // No account has such an address, so how soon that is said tells nothing.
+        // No account has such an address, so how soon that is said reports nothing.
         let Some(email) = email::sought(email) else { return Ok(()) };
         if !self.counted(link.purpose.name(), email, LETTERS).await? {
             return Ok(());
@@ -104,14 +104,14 @@ impl EmailTokens {
         Ok(())
     }
 
-    /// A letter with a new link, and what is kept of that.
+    /// A letter with a new link, and what is stored of that.
     pub(crate) fn letter(
         &self,
         link: &Link,
         account: &Account,
     ) -> Result<(NewEmailToken, Mail), Unavailable> {
         let (at, token) = (self.0.clock.now(), sessions::refresh_tokens::fresh()?);
-        let kept = NewEmailToken {
+        let stored = NewEmailToken {
             hash: token_hash::of_ours(&token),
             purpose: link.purpose,
             expires_at: at + link.lifetime,
@@ -119,7 +119,7 @@ impl EmailTokens {
         let place = (link.place)(account);
         let url = format!("{}{place}&token={}", self.0.public_url, token.expose());
         let letter = QueuedEmail::new(link.letter).with("link", url).to_user(at, account.user);
-        Ok((kept, letter))
+        Ok((stored, letter))
     }
 
     /// Counts a letter to an address. Answers whether it may go out.
@@ -137,7 +137,7 @@ impl EmailTokens {
 
     async fn send(&self, link: &Link, account: &Account) -> Result<(), Unavailable> {
         let (token, letter) = self.letter(link, account)?;
-        let effects = SideEffects::about(letter.at, account.user, link.asked).and_mail(letter);
+        let effects = SideEffects::about(letter.at, account.user, link.requested).and_mail(letter);
         self.0.tokens.put(account.user, Some(token), effects).await
     }
 }

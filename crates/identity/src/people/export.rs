@@ -1,4 +1,4 @@
-//! Telling people all that is kept of them.
+//! Telling people all that is stored of them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use pia_kernel::{
 
 use crate::people::accounts::AccountError;
 
-/// People's exports of what is kept of them, told page by page.
+/// People's exports of what is stored of them, reported page by page.
 #[derive(Clone)]
 pub struct AccountExport {
     data: Arc<dyn PersonalData>,

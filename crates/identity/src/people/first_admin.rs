@@ -32,7 +32,7 @@ pub enum FirstAdminError {
     /// Setup token is wrong.
     #[error("the setup token is wrong: it is in the file that Setup:TokenPath names")]
     WrongToken,
-    /// Something is filled in wrongly; all that is wrong is told at once.
+    /// Something is filled in wrongly; all that is wrong is reported at once.
     #[error("the account is not filled in correctly")]
     Invalid(Vec<Violation>),
     /// Address belongs to an account, which is not promoted by someone who need not be its owner.

@@ -8,7 +8,9 @@ use crate::passwords;
 use crate::people;
 use crate::people::account::{Account, CustomerType};
 use crate::people::verification::Verification;
-use crate::ports::{AccountStore, NewAccount, PasswordHasher, Registered, Seats, ShownInvitation};
+use crate::ports::{
+    AccountStore, NewAccount, PasswordHasher, PresentedInvitation, Registered, Seats,
+};
 use crate::violation::{Violation, name};
 
 /// People who may register on their own.
@@ -79,7 +81,7 @@ pub struct RegistrationForm {
     pub display_name: Option<String>,
     /// Capacity in which they use the service.
     pub customer: CustomerType,
-    /// The company of a trader; of others it is not kept.
+    /// The company of a trader; of others it is not stored.
     pub company_name: Option<String>,
     /// The token of an invitation. Shown, it must be good, also where nobody
     /// needs one: role and group come from it.
@@ -92,14 +94,14 @@ pub enum RegistrationOutcome {
     /// The account is made, and its owner may sign in.
     Made(Box<Account>),
     /// A letter is under way to the address. Whether that had an account
-    /// before is told in the letter alone.
+    /// before is reported in the letter alone.
     Written,
 }
 
 /// Errors that prevent an account from being created.
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterError {
-    /// Something is filled in wrongly; all that is wrong is told at once.
+    /// Something is filled in wrongly; all that is wrong is reported at once.
     #[error("the registration is not filled in correctly")]
     Invalid(Vec<Violation>),
     /// The operator does not let this person make an account.
@@ -189,7 +191,7 @@ impl Registration {
         person: &RegistrationForm,
         rules: &RegistrationRules,
         email: &str,
-    ) -> Result<Option<ShownInvitation>, RegisterError> {
+    ) -> Result<Option<PresentedInvitation>, RegisterError> {
         if rules.suspended {
             return Err(RegisterError::Suspended);
         }
@@ -199,7 +201,7 @@ impl Registration {
         };
         let hash = people::invitations::hash(token).filter(|_| rules.admit_invited());
         let hash = hash.ok_or(RegisterError::Closed)?;
-        Ok(Some(ShownInvitation { hash, max_admins: self.ports.seats.admins() }))
+        Ok(Some(PresentedInvitation { hash, max_admins: self.ports.seats.admins() }))
     }
 
     async fn store(&self, new: NewAccount) -> Result<RegistrationOutcome, RegisterError> {
@@ -219,7 +221,7 @@ impl Registration {
         let limit = self.ports.seats.limit();
         match self.ports.accounts.register(new, limit, effects).await? {
             Registered::Stored | Registered::EmailTaken if owes => {
-                verification.tell_owner(&account.email, user).await?;
+                verification.report_owner(&account.email, user).await?;
                 Ok(RegistrationOutcome::Written)
             }
             Registered::Stored => Ok(RegistrationOutcome::Made(Box::new(account))),

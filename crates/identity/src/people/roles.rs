@@ -36,7 +36,7 @@ pub enum RoleError {
 
 /// Changes what others may do.
 ///
-/// Who does so is told for the audit log alone: whether they may is for the
+/// The actor is for the audit log alone: whether they may is for the
 /// surface to ask. Nobody stands for the command line.
 #[derive(Clone)]
 pub struct Roles {
@@ -47,7 +47,7 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// Roles in the given store, within `seats`; `caller_cache` is told of those
+    /// Roles in the given store, within `seats`; `caller_cache` is notified of those
     /// whose accounts change.
     pub fn new(
         store: Arc<dyn RoleStore>,

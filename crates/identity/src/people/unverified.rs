@@ -16,7 +16,7 @@ use crate::sign_in;
 pub struct UnverifiedAccountCleanup {
     eraser: Arc<dyn Eraser>,
     rules: LiveSetting<AccountRules>,
-    kept: LiveSetting<Duration>,
+    stored: LiveSetting<Duration>,
     clock: Arc<dyn Clock>,
 }
 
@@ -26,15 +26,15 @@ impl UnverifiedAccountCleanup {
     pub fn new(
         eraser: Arc<dyn Eraser>,
         rules: LiveSetting<AccountRules>,
-        kept: LiveSetting<Duration>,
+        stored: LiveSetting<Duration>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { eraser, rules, kept, clock }
+        Self { eraser, rules, stored, clock }
     }
 
     /// Deletes them. Answers how many they were.
     ///
-    /// Where verification was asked for later, there are accounts that were
+    /// Where verification was requested later, there are accounts that were
     /// used without; how old sign-ins may be to be remembered is how old an
     /// account may be to be judged.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
@@ -42,7 +42,7 @@ impl UnverifiedAccountCleanup {
             return Ok(0);
         }
         let at = self.clock.now();
-        let made = at - sign_in::history::KEPT..at - *self.kept.get();
+        let made = at - sign_in::history::STORED..at - *self.stored.get();
         self.eraser.erase_unverified(UnverifiedAccounts { made, at, effects: expired }).await
     }
 }
@@ -66,12 +66,12 @@ mod tests {
         Timestamp::from_micros(1_800_000_000_000_000)
     }
 
-    /// Remembers what it was asked to forget.
+    /// Remembers what it was called to forget.
     #[derive(Default)]
-    struct Asked(Mutex<Vec<UnverifiedAccounts>>);
+    struct Requested(Mutex<Vec<UnverifiedAccounts>>);
 
     #[async_trait]
-    impl Eraser for Asked {
+    impl Eraser for Requested {
         async fn erase(&self, _: AccountErasure) -> Result<ErasureOutcome, Unavailable> {
             Ok(ErasureOutcome::Gone)
         }
@@ -90,24 +90,26 @@ mod tests {
     }
 
     async fn sweep(require_verification: bool) -> (u64, Vec<UnverifiedAccounts>) {
-        let asked = Arc::<Asked>::default();
+        let requested = Arc::<Requested>::default();
         let rules = AccountRules { require_verification, ..AccountRules::default() };
         let accounts = UnverifiedAccountCleanup::new(
-            Arc::<Asked>::clone(&asked),
+            Arc::<Requested>::clone(&requested),
             LiveSetting::new(rules),
             LiveSetting::new(7 * DAY),
             Arc::new(FixedClock(now())),
         );
         let gone = accounts.sweep().await.unwrap();
-        let asked = asked.0.lock().unwrap().clone();
-        (gone, asked)
+        let requested = requested.0.lock().unwrap().clone();
+        (gone, requested)
     }
 
     #[tokio::test]
     async fn where_addresses_must_be_verified_the_unclaimed_go_and_name_nobody() {
-        let (gone, asked) = sweep(true).await;
+        let (gone, requested) = sweep(true).await;
 
-        let [UnverifiedAccounts { made, at, effects }] = &asked[..] else { panic!("{asked:?}") };
+        let [UnverifiedAccounts { made, at, effects }] = &requested[..] else {
+            panic!("{requested:?}")
+        };
         assert_eq!((gone, made.clone(), *at), (3, now() - 365 * DAY..now() - 7 * DAY, now()));
         let entry = &effects(now()).audit[0];
         assert_eq!((entry.action, entry.subject), ("account.expired", None));
@@ -115,8 +117,8 @@ mod tests {
 
     #[tokio::test]
     async fn where_they_need_not_be_everybody_stays() {
-        let (gone, asked) = sweep(false).await;
+        let (gone, requested) = sweep(false).await;
 
-        assert_eq!((gone, asked.len()), (0, 0));
+        assert_eq!((gone, requested.len()), (0, 0));
     }
 }

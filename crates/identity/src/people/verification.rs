@@ -12,13 +12,13 @@ use crate::sessions::caller_cache::CallerCache;
 
 /// Rate limit of emails that tell the owner of an address of attempts to
 /// register it.
-const TOLD: RateQuota = RateQuota { burst: 3, window: Duration::from_hours(1) };
+const REPORTED: RateQuota = RateQuota { burst: 3, window: Duration::from_hours(1) };
 
 const LINK: Link = Link {
     purpose: EmailTokenPurpose::Verification,
     lifetime: Duration::from_hours(24),
     letter: "verify-address",
-    asked: "verification.requested",
+    requested: "verification.requested",
     place: |account| format!("/auth/verify-email?userId={}", account.user),
     is_for: |it| it.account.email_verified_at.is_none(),
 };
@@ -54,7 +54,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Verification where `rules` say whether it is owed; `caller_cache` is told
+    /// Verification where `rules` say whether it is owed; `caller_cache` is notified
     /// of those who did it.
     pub fn new(
         ports: EmailTokenPorts,
@@ -70,7 +70,7 @@ impl Verification {
     }
 
     /// Spends the token of a letter. It is good once: who opens the link again
-    /// is told that it no longer is, though their address stays verified.
+    /// is informed that it no longer is, though their address stays verified.
     pub async fn redeem(&self, user: UserId, token: &Secret<String>) -> Result<(), VerifyError> {
         let token = email_tokens::hash_presented(token).ok_or(VerifyError::Invalid)?;
         let EmailTokenPorts { tokens, clock, .. } = &self.links.0;
@@ -85,7 +85,7 @@ impl Verification {
     }
 
     /// Sends another letter, if there is an account with this address that has
-    /// not shown it to be its own. Who has none is not told.
+    /// not shown it to be its own. Who has none is not reported.
     pub async fn resend(&self, email: &str) -> Result<(), EmailTokenError> {
         self.links.request(&LINK, email).await
     }
@@ -101,7 +101,7 @@ impl Verification {
         &self,
         account: &Account,
     ) -> Result<Option<(NewEmailToken, Mail)>, Unavailable> {
-        if !self.is_owed(account) {
+        if !self.is_required(account) {
             return Ok(None);
         }
         self.links.letter(&LINK, account).map(Some)
@@ -113,7 +113,7 @@ impl Verification {
         &self,
         account: &Account,
     ) -> Result<(), OutstandingRequirement> {
-        if !self.is_owed(account) {
+        if !self.is_required(account) {
             return Ok(());
         }
         if self.configured().is_ok() {
@@ -122,7 +122,7 @@ impl Verification {
         Err(OutstandingRequirement::Verification)
     }
 
-    /// Tells the owner of an address that somebody has registered it anew.
+    /// Reports the owner of an address that somebody has registered it anew.
     ///
     /// As long as nobody has shown that the address is theirs, whoever reads
     /// the letter may be the one who registers now, and the account somebody
@@ -130,20 +130,20 @@ impl Verification {
     ///
     /// Done too for the newcomer whose it has just become, and then in vain:
     /// otherwise the time would tell the two apart.
-    pub(crate) async fn tell_owner(
+    pub(crate) async fn report_owner(
         &self,
         email: &str,
         newcomer: UserId,
     ) -> Result<(), Unavailable> {
         let EmailTokenPorts { accounts, tokens, clock, .. } = &self.links.0;
-        let may = self.links.counted("address-taken", email, TOLD).await?;
+        let may = self.links.counted("address-taken", email, REPORTED).await?;
         let owner = accounts.by_email(email).await?;
         let owner = owner.filter(|it| may && it.account.user != newcomer);
         let at = clock.now();
         match owner {
             Some(found) => {
                 let owner = found.account.user;
-                let told = SideEffects::about(at, owner, "registration.address_taken");
+                let reported = SideEffects::about(at, owner, "registration.address_taken");
                 let unproved = found.account.email_verified_at.is_none();
                 let (token, letter) = if unproved && (RESET.is_for)(&found) {
                     let (token, letter) = self.links.letter(&RESET, &found.account)?;
@@ -151,13 +151,13 @@ impl Verification {
                 } else {
                     (None, QueuedEmail::new("address-taken").to_user(at, owner))
                 };
-                tokens.put(owner, token, told.and_mail(letter)).await
+                tokens.put(owner, token, reported.and_mail(letter)).await
             }
             None => tokens.pretend(at).await,
         }
     }
 
-    fn is_owed(&self, account: &Account) -> bool {
+    fn is_required(&self, account: &Account) -> bool {
         self.rules.get().require_verification && account.email_verified_at.is_none()
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
-use super::{Candidate, ShownInvitation, TokenHash};
+use super::{Candidate, PresentedInvitation, TokenHash};
 use crate::people::account::{Account, ApiKeyRef, CallerState, CustomerType};
 use crate::sign_in::device::Network;
 
@@ -19,7 +19,7 @@ pub struct NewAccount {
     /// Token that verifies the owner's email address.
     pub verification: Option<NewEmailToken>,
     /// The invitation that it uses up. Role and group are the invitation's.
-    pub invitation: Option<ShownInvitation>,
+    pub invitation: Option<PresentedInvitation>,
 }
 
 impl NewAccount {
@@ -50,7 +50,7 @@ pub enum EmailTokenPurpose {
 }
 
 impl EmailTokenPurpose {
-    /// Name where it is kept.
+    /// Name where it is stored.
     pub fn name(self) -> &'static str {
         match self {
             Self::Verification => "verification",
@@ -146,7 +146,7 @@ pub trait AccountStore: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<CallerState>, Unavailable>;
 
-    /// Replaces what is kept of a password, if it is still `old`.
+    /// Replaces what is stored of a password, if it is still `old`.
     async fn rehash(
         &self,
         user: UserId,

@@ -22,7 +22,7 @@ impl KeyScope {
     /// Every scope.
     pub const ALL: [Self; 1] = [Self::Ai];
 
-    /// Name where it is kept and on the wire.
+    /// Name where it is stored and on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ai => "ai",
@@ -35,7 +35,7 @@ impl KeyScope {
     }
 }
 
-/// An API key that is about to be kept.
+/// An API key that is about to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewApiKey {
     /// Entry of the key in its owner's list from now on.
@@ -46,7 +46,7 @@ pub struct NewApiKey {
     pub hash: ApiKeyHash,
 }
 
-/// An API key as its owner is told of it.
+/// An API key as its owner is notified of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKeyEntry {
     /// Id of the key.

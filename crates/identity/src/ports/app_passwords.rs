@@ -10,7 +10,7 @@ use crate::sessions::access_tokens::SessionRef;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AppPasswordHash(pub [u8; 32]);
 
-/// An app password that is about to be kept.
+/// An app password that is about to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAppPassword {
     /// Id of the app password.
@@ -25,7 +25,7 @@ pub struct NewAppPassword {
     pub at: Timestamp,
 }
 
-/// An app password as its owner is told of it.
+/// An app password as its owner is notified of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppPasswordEntry {
     /// Id of the app password.

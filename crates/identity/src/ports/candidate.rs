@@ -5,7 +5,7 @@ use crate::ports::Credentials;
 /// Account that may be about to sign in, as of one moment.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// Their account, and what is kept of its password.
+    /// Their account, and what is stored of its password.
     pub credentials: Credentials,
     /// True if they signed in from the same network before.
     pub was_there_before: bool,

@@ -42,7 +42,7 @@ pub enum FactorState {
         /// Time at which it was shown.
         at: Timestamp,
     },
-    /// Signing in asks for a code.
+    /// Signing in requests a code.
     On,
 }
 
@@ -51,7 +51,7 @@ pub enum FactorState {
 pub struct Factor {
     /// The secret that codes are made from, as [`SecretBox`] sealed it.
     pub sealed: Vec<u8>,
-    /// State of the authenticator: whether signing in asks for it.
+    /// State of the authenticator: whether signing in requests it.
     pub state: FactorState,
 }
 
@@ -164,7 +164,7 @@ pub trait FactorStore: Send + Sync {
 
     /// Spends a code for something that another store does, and writes what
     /// goes with that. Answers whether it was good; of many who show it at
-    /// once, one is told so.
+    /// once, one is informed.
     async fn spend(
         &self,
         session_ref: SessionRef,

@@ -8,7 +8,7 @@ use crate::people::role::Role;
 
 /// An invitation that somebody shows who makes an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ShownInvitation {
+pub struct PresentedInvitation {
     /// Hash of its token.
     pub hash: TokenHash,
     /// The most active administrators that there may be, should it make one.
@@ -36,7 +36,7 @@ pub struct NewInvitation {
     pub expires_at: Timestamp,
 }
 
-/// An invitation as those are told of it who may make them.
+/// An invitation as those are notified of it who may make them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvitationEntry {
     /// Id of the invitation.

@@ -27,7 +27,7 @@ pub trait EmailTokenStore: Send + Sync {
     ) -> Result<(), Unavailable>;
 
     /// Writes about as much as [`put`](Self::put) does and leaves nothing, so
-    /// that the time tells nobody which addresses have accounts.
+    /// that the time reveals to nobody which addresses have accounts.
     async fn pretend(&self, at: Timestamp) -> Result<(), Unavailable>;
 
     /// Returns the account of the token, if it is valid for that purpose.

@@ -56,7 +56,7 @@ pub enum CeremonyError {
 /// Asks authenticators, and judges their answers.
 ///
 /// An answer is taken only from a page of this server, for the very challenge
-/// that it was asked, and if the authenticator has made sure who uses it.
+/// that it was called, and if the authenticator has made sure who uses it.
 /// What counters say is for [`PasskeyStore::sign_in`] to judge.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait PasskeyCeremony: Send + Sync {
@@ -178,7 +178,7 @@ pub enum PasskeyAdded {
     SessionOver,
 }
 
-/// A passkey as its owner is told of it.
+/// A passkey as its owner is notified of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasskeyEntry {
     /// The passkey.

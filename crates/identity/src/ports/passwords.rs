@@ -79,7 +79,7 @@ pub trait PasswordStore: Send + Sync {
 
     /// Puts another password in the place of `old`, if it is still that one,
     /// ends the other sessions, and revokes app passwords and API keys if that
-    /// is asked for. Answers what of those is left; nothing if the password
+    /// is requested. Answers what of those is left; nothing if the password
     /// was another.
     async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable>;
 }
@@ -95,20 +95,20 @@ pub enum Verdict {
     Wrong,
 }
 
-/// Turns passwords into what is kept of them, off the request workers.
+/// Turns passwords into what is stored of them, off the request workers.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PasswordHasher: Send + Sync {
     /// Returns the hash of a password: a PHC string with its own salt.
     async fn hash(&self, password: Secret<String>) -> Result<Secret<String>, Unavailable>;
 
-    /// Compares a password with what was kept of one.
+    /// Compares a password with what was stored of one.
     ///
-    /// Takes as long where nothing was kept, so that the time tells nobody
+    /// Takes as long where nothing was stored, so that the time reveals to nobody
     /// which addresses have accounts.
     async fn verify(
         &self,
         password: Secret<String>,
-        kept: Option<Secret<String>>,
+        stored: Option<Secret<String>>,
     ) -> Result<Verdict, Unavailable>;
 }

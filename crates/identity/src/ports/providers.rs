@@ -1,4 +1,4 @@
-//! Speaking to identity providers, and what is kept of sign-ins at them.
+//! Speaking to identity providers, and what is stored of sign-ins at them.
 
 use async_trait::async_trait;
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};

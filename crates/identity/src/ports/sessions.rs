@@ -42,7 +42,7 @@ pub struct NewSession {
     pub console: bool,
 }
 
-/// A live session as its user is told of it.
+/// A live session as its user is notified of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionEntry {
     /// The session.
@@ -79,7 +79,7 @@ pub struct PresentedToken {
     pub successor: TokenHash,
     /// Time at which it was presented.
     pub at: Timestamp,
-    /// Duration for which a lost answer may be asked for again.
+    /// Duration for which a lost answer may be requested again.
     pub grace: Duration,
     /// Duration for which the session lives from now on unless it is continued
     /// again.

@@ -22,7 +22,7 @@ pub enum SignInMethod {
 }
 
 impl SignInMethod {
-    /// Name where it is kept and told.
+    /// Name in the database and on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Password => "password",
@@ -48,7 +48,7 @@ pub enum SignInOutcome {
 }
 
 impl SignInOutcome {
-    /// Name where it is kept and told.
+    /// Name in the database and on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::SignedIn => "signed_in",
@@ -74,9 +74,9 @@ pub struct FailedSignIn {
     pub device: SignInDevice,
 }
 
-/// An attempt as its account is told of it.
+/// An attempt as its account is notified of it.
 ///
-/// Method and outcome are texts here: what a newer version wrote is told by
+/// Method and outcome are texts here: what a newer version wrote is reported by
 /// an older one too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignInEntry {

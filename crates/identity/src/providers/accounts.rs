@@ -91,7 +91,7 @@ impl ProviderAccountFinder {
     ) -> Result<Account, ProviderSignInError> {
         let now = self.clock.now();
         let account = Account {
-            display_name: claims.name.as_deref().and_then(shown_name),
+            display_name: claims.name.as_deref().and_then(displayed_name),
             provider: provider.name().to_owned(),
             email_verified_at: Some(now),
             ..Account::local(UserId::generate(), email, now)
@@ -138,9 +138,9 @@ fn address(claims: &ProviderClaims) -> Result<String, ProviderSignInError> {
     }
 }
 
-fn shown_name(name: &str) -> Option<String> {
-    let shown: String = name.chars().filter(|it| !it.is_control()).collect();
-    let short = truncate(shown.trim(), MAX_NAME_CHARS).trim_end();
+fn displayed_name(name: &str) -> Option<String> {
+    let presented: String = name.chars().filter(|it| !it.is_control()).collect();
+    let short = truncate(presented.trim(), MAX_NAME_CHARS).trim_end();
     (!short.is_empty()).then(|| short.to_owned())
 }
 

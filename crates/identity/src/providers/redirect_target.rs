@@ -30,7 +30,7 @@ pub enum RedirectTarget {
         /// Path, behind that of the server.
         path: String,
     },
-    /// Nowhere: the browser itself is told the tokens.
+    /// Nowhere: the browser itself gets the tokens.
     Browser,
 }
 
@@ -122,10 +122,10 @@ impl ReturnState {
 
     /// Returns the URL for the browser with this outcome, and the state as it
     /// was given.
-    pub fn with(&self, told: &[(&str, &str)]) -> String {
+    pub fn with(&self, reported: &[(&str, &str)]) -> String {
         let state = self.state.as_deref().map(|it| ("state", it));
         let mut url = self.target.clone();
-        for (nth, (name, value)) in told.iter().copied().chain(state).enumerate() {
+        for (nth, (name, value)) in reported.iter().copied().chain(state).enumerate() {
             url.push(if nth == 0 { '?' } else { '&' });
             url.push_str(name);
             url.push('=');
@@ -232,10 +232,10 @@ mod tests {
         ] {
             let destination = RedirectTarget::parse(Some(url), Some(CHALLENGE), Some("S256"));
 
-            let Ok(RedirectTarget::Program { url: kept, .. }) = destination else {
+            let Ok(RedirectTarget::Program { url: stored, .. }) = destination else {
                 panic!("{url}: {destination:?}")
             };
-            assert_eq!(kept, url);
+            assert_eq!(stored, url);
             assert_eq!(target(url), Err(DestinationError::ChallengeRequired), "{url}");
         }
     }
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_comes_back_as_it_was_given_whatever_it_holds() {
+    fn the_state_comes_back_as_it_was_granted_whatever_it_holds() {
         let odd = "a&b=c?d#e+f%20g\r\nh ü\u{0}/\"<>";
         let back = ReturnState::new("http://localhost:1/".to_owned(), Some(odd.to_owned()));
 
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_state_none_is_told() {
+    fn without_a_state_none_is_reported() {
         let back = ReturnState::new("https://pia.example/admin".to_owned(), None);
 
         assert_eq!(back.with(&[("error", "x y")]), "https://pia.example/admin?error=x%20y");

@@ -140,7 +140,7 @@ impl ProviderSignIn {
             verifier: sessions::refresh_tokens::fresh()?,
         };
         let url = self.providers.authorization_url(provider, &request).await?;
-        let browser = match browser.filter(|it| sessions::token_hash::of_shown(it).is_some()) {
+        let browser = match browser.filter(|it| sessions::token_hash::of_presented(it).is_some()) {
             Some(known) => known,
             None => sessions::refresh_tokens::fresh()?,
         };
@@ -175,8 +175,8 @@ impl ProviderSignIn {
         answer: &ProviderCallback,
         browser: Option<Secret<String>>,
     ) -> Result<ProviderFlow, ProviderSignInError> {
-        let hash = answer.state.as_ref().and_then(sessions::token_hash::of_shown);
-        let browser = browser.as_ref().and_then(sessions::token_hash::of_shown);
+        let hash = answer.state.as_ref().and_then(sessions::token_hash::of_presented);
+        let browser = browser.as_ref().and_then(sessions::token_hash::of_presented);
         let (Some(hash), Some(browser)) = (hash, browser) else {
             return Err(ProviderSignInError::InvalidState);
         };

@@ -58,7 +58,7 @@ pub enum CreateScimTokenError {
     /// Request is invalid.
     #[error("the request is invalid")]
     Invalid(Vec<Violation>),
-    /// There is the maximum number of tokens.
+    /// Maximum number of tokens is reached.
     #[error("there are {limit} SCIM tokens already")]
     Full {
         /// Maximum number of tokens.
@@ -135,7 +135,7 @@ impl ScimTokens {
         presented: &Secret<String>,
     ) -> Result<Option<ScimClient>, Unavailable> {
         let Some(random) = presented.expose().strip_prefix(PREFIX) else { return Ok(None) };
-        let Some(hash) = token_hash::of_shown(&Secret::new(random.to_owned())) else {
+        let Some(hash) = token_hash::of_presented(&Secret::new(random.to_owned())) else {
             return Ok(None);
         };
         let now = self.clock.now();

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_name_that_is_an_address_is_the_email_unless_another_is_given() {
+    fn a_user_name_that_is_an_address_is_the_email_unless_another_is_granted() {
         let plain = ScimUserAttributes::new(&[user_name("ada@example.org")]).unwrap();
         let both = [user_name("ada"), email("ada@example.org")];
         let both = ScimUserAttributes::new(&both).unwrap();

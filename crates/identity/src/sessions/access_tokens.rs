@@ -46,7 +46,7 @@ pub struct IssuedTokens {
     pub expires_in: Duration,
 }
 
-/// Issues access tokens and tells whose they are.
+/// Issues and verifies access tokens.
 #[derive(Clone)]
 pub struct AccessTokens {
     inner: Arc<Inner>,
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_says_who_calls_and_with_which_session() {
+    fn a_token_states_who_calls_and_with_which_session() {
         let (session_ref, token) = issued();
 
         assert_eq!(tokens_at(start()).verify(token.expose()), Some(session_ref));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lifetime_is_told_and_may_change_while_the_server_runs() {
+    fn the_lifetime_is_reported_and_may_change_while_the_server_runs() {
         let settings = LiveSetting::new(SessionSettings::default());
         let clock = Arc::new(FixedClock(start()));
         let names = names("pia-server", "pia-client");

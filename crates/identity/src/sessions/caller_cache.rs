@@ -173,9 +173,9 @@ mod tests {
     #[tokio::test]
     async fn a_refusal_is_not_remembered_and_ends_what_was() {
         let mut store = MockAccountStore::new();
-        let asked = AtomicUsize::new(0);
+        let requested = AtomicUsize::new(0);
         store.expect_standing().returning(move |user, session, _| {
-            let first = asked.fetch_add(1, Ordering::SeqCst) == 0;
+            let first = requested.fetch_add(1, Ordering::SeqCst) == 0;
             Ok(first.then(|| good(user, session)))
         });
         let ((caller_cache, _), session_ref) = (caller_cache(store), session_ref());
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_outage_is_told_and_nothing_is_remembered_of_it() {
+    async fn an_outage_is_reported_and_nothing_is_remembered_of_it() {
         let mut store = MockAccountStore::new();
         store.expect_standing().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
         let ((caller_cache, _), session_ref) = (caller_cache(store), session_ref());

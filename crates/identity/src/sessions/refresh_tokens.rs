@@ -11,9 +11,9 @@ use crate::sessions::signing_keys::SigningKeys;
 /// Longer texts are no tokens of ours; those have 43 letters.
 const MAX_BYTES: usize = 128;
 
-/// The keys that successors are derived with and hashes are kept under.
+/// The keys that successors are derived with and hashes are stored under.
 ///
-/// Since tokens are kept under the signing key, a changed one ends them as it
+/// Since tokens are stored under the signing key, a changed one ends them as it
 /// ends access tokens, unless the one before is still named.
 #[derive(Clone)]
 pub struct RefreshKeys {
@@ -86,7 +86,7 @@ impl RefreshKey {
     }
 
     /// The token that follows `token`: always the same one, so that a device
-    /// which lost the answer can be told again though only hashes are kept.
+    /// which lost the answer can be reported again though only hashes are stored.
     fn successor(&self, token: &Secret<String>) -> Secret<String> {
         let tag = hmac::sign(&self.successors, token.expose().as_bytes());
         Secret::new(URL_SAFE_NO_PAD.encode(tag.as_ref()))
@@ -128,8 +128,8 @@ mod tests {
     #[test]
     fn a_token_has_one_successor_and_another_under_another_key() {
         let successor = |key: &str| {
-            let shown = keys(key, None).hashes_of(&secret("a token")).next().unwrap();
-            shown.successor.expose().clone()
+            let presented = keys(key, None).hashes_of(&secret("a token")).next().unwrap();
+            presented.successor.expose().clone()
         };
 
         assert_eq!(successor("one key"), successor("one key"));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_the_previous_key_is_known_and_its_successor_kept_under_the_current() {
+    fn a_token_of_the_previous_key_is_known_and_its_successor_stored_under_the_current() {
         let token = secret("a token");
         let old = keys("old", None).hash(&token);
         let changed = keys("new", Some("old"));

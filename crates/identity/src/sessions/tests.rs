@@ -1,4 +1,4 @@
-//! Sessions and their tokens, over a store that is told what to answer.
+//! Sessions and their tokens, over a store that is informed what to answer.
 
 use pia_testkit::FixedClock;
 
@@ -16,7 +16,7 @@ struct Fixture {
 
 const PASSWORD: SignInMethod = SignInMethod::Password;
 
-/// A device that says more than can be kept.
+/// A device that says more than can be stored.
 fn device() -> SignInDevice {
     SignInDevice { app_version: Some("1.4\0".to_owned()), ..SignInDevice::default() }
 }
@@ -70,7 +70,7 @@ fn rotated() -> Rotation {
 async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
     let mut store = MockSessionStore::new();
     let user = UserId::generate();
-    let told = QueuedEmail::new("new-device").to_user(Timestamp::UNIX_EPOCH, user);
+    let reported = QueuedEmail::new("new-device").to_user(Timestamp::UNIX_EPOCH, user);
     store
         .expect_begin()
         .withf(move |new, max, effects, others| {
@@ -81,7 +81,7 @@ async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
                 && (new.method, &new.device) == (PASSWORD, &tidied())
                 && *effects == SideEffects::audit(at, user, "session.started")
                 && (others.if_ended)(user, at) == SideEffects::about(at, user, "session.evicted")
-                && (others.if_new_device)(user, at).mail == [told.clone()]
+                && (others.if_new_device)(user, at).mail == [reported.clone()]
         })
         .once()
         .returning(|_, _, _, _| Ok(SessionStarted::Done));
@@ -178,10 +178,10 @@ async fn a_text_that_cannot_be_a_token_never_reaches_the_store() {
 async fn a_token_of_the_previous_key_is_looked_for_too() {
     let mut store = MockSessionStore::new();
     store.expect_session_of().returning(|_| Ok(None));
-    let mut asked = 0;
+    let mut requested = 0;
     store.expect_rotate().times(2).returning(move |_, _| {
-        asked += 1;
-        Ok(if asked == 1 { Rotation::Refused } else { rotated() })
+        requested += 1;
+        Ok(if requested == 1 { Rotation::Refused } else { rotated() })
     });
 
     let outcome =
@@ -191,23 +191,25 @@ async fn a_token_of_the_previous_key_is_looked_for_too() {
 }
 
 #[tokio::test]
-async fn an_answer_lost_while_the_keys_were_changed_is_told_again() {
+async fn an_answer_lost_while_the_keys_were_changed_is_reported_again() {
     let keys = |current: &str| {
         RefreshKeys::derive(&SigningKeys { current: secret(current), previous: None })
     };
     let (token, old) = (secret("a token"), keys("the key before"));
-    let shown = old.hashes_of(&token).next().unwrap();
-    let (hash, kept) = (shown.hash, shown.successor_hash);
+    let hashes = old.hashes_of(&token).next().unwrap();
+    let (hash, stored) = (hashes.hash, hashes.successor_hash);
     let mut store = MockSessionStore::new();
-    store.expect_session_of().returning(move |asked| Ok((asked == kept).then(SessionId::generate)));
+    store
+        .expect_session_of()
+        .returning(move |requested| Ok((requested == stored).then(SessionId::generate)));
     store.expect_rotate().returning(move |presented, _| {
-        let again = presented.hash == hash && presented.successor == kept;
+        let again = presented.hash == hash && presented.successor == stored;
         Ok(if again { rotated() } else { Rotation::Refused })
     });
 
     let outcome = fixture(store, Some("the key before")).sessions.refresh(&token, device()).await;
 
-    assert_eq!(outcome.unwrap().refresh.expose(), shown.successor.expose());
+    assert_eq!(outcome.unwrap().refresh.expose(), hashes.successor.expose());
 }
 
 #[tokio::test]
@@ -293,7 +295,7 @@ async fn a_session_that_is_over_ends_no_others() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_not_there_is_told_from_one_that_ended() {
+async fn a_session_that_is_not_there_is_reported_from_one_that_ended() {
     let revoke = async |ended| {
         let caller = SessionRef { user: UserId::generate(), session: SessionId::generate() };
         let mut store = MockSessionStore::new();
@@ -307,7 +309,7 @@ async fn a_session_that_is_not_there_is_told_from_one_that_ended() {
 }
 
 #[tokio::test]
-async fn sessions_are_told_in_parts() {
+async fn sessions_are_reported_in_parts() {
     let entry = |micros| SessionEntry {
         session: SessionId::generate(),
         began_at: Timestamp::from_micros(micros),

@@ -18,7 +18,7 @@ pub(crate) fn of_ours(token: &Secret<String>) -> TokenHash {
 
 /// Returns the hash of a presented token; nothing for a text that cannot be
 /// one.
-pub(crate) fn of_shown(token: &Secret<String>) -> Option<TokenHash> {
+pub(crate) fn of_presented(token: &Secret<String>) -> Option<TokenHash> {
     let text = token.expose().as_bytes();
     let plain = |it: &u8| it.is_ascii_alphanumeric() || b"-_".contains(it);
     (text.len() == CHARS && text.iter().all(plain)).then(|| of_ours(token))
@@ -32,9 +32,9 @@ mod tests {
     #[test]
     fn only_what_may_be_a_token_of_ours_has_a_hash() {
         let token = sessions::refresh_tokens::fresh().unwrap();
-        let text = |it: &str| of_shown(&Secret::new(it.to_owned()));
+        let text = |it: &str| of_presented(&Secret::new(it.to_owned()));
 
-        assert_eq!(of_shown(&token), Some(of_ours(&token)));
+        assert_eq!(of_presented(&token), Some(of_ours(&token)));
         for other in ["", &"a".repeat(42), &format!("{}a", token.expose()), &"ä".repeat(43)] {
             assert_eq!(text(other), None, "{other}");
         }

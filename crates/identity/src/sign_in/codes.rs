@@ -70,7 +70,7 @@ impl OneTimeCodes {
         verifier: &Secret<String>,
         device: SignInDevice,
     ) -> Result<SignedIn, RedeemError> {
-        let hash = sessions::token_hash::of_shown(code).ok_or(RedeemError::InvalidGrant)?;
+        let hash = sessions::token_hash::of_presented(code).ok_or(RedeemError::InvalidGrant)?;
         let challenge = CodeChallenge::from_verifier(verifier);
         let presented = self.store.redeem(hash, challenge, self.clock.now(), replayed).await?;
         let user = match presented {

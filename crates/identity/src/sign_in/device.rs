@@ -12,8 +12,8 @@ const MAX_USER_AGENT_CHARS: usize = 256;
 
 /// Self-description of a device, and the address it calls from.
 ///
-/// All of it but the address is a claim, kept so that people recognise their
-/// devices. Nothing is decided by it but whether they are told of a new one.
+/// All of it but the address is a claim, stored so that people recognise their
+/// devices. Nothing is decided by it but whether they are notified of a new one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignInDevice {
     /// The id that the app gave itself.
@@ -75,8 +75,8 @@ impl fmt::Display for Network {
 }
 
 fn tidy(text: Option<String>, max: usize) -> Option<String> {
-    let shown: String = text?.chars().filter(|it| !it.is_control()).collect();
-    let short = truncate(shown.trim(), max).trim_end();
+    let presented: String = text?.chars().filter(|it| !it.is_control()).collect();
+    let short = truncate(presented.trim(), max).trim_end();
     (!short.is_empty()).then(|| short.to_owned())
 }
 
@@ -91,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_kept_without_what_cannot_be_shown() {
+    fn what_is_stated_is_stored_without_what_cannot_be_displayed() {
         assert_eq!(tidied(" 1.4.278.0\t").as_deref(), Some("1.4.278.0"));
         assert_eq!(tidied("Win\0dows\u{1b}[31m").as_deref(), Some("Windows[31m"));
         assert_eq!(tidied("größer ✓").as_deref(), Some("größer ✓"));
     }
 
     #[test]
-    fn what_says_nothing_is_absent() {
+    fn what_states_nothing_is_absent() {
         for text in ["", "   ", "\u{7f}\u{85}\0"] {
             assert_eq!(tidied(text), None, "{text:?}");
         }

@@ -8,7 +8,7 @@ use pia_kernel::{Clock, Cursor, Page, PageRequest, Unavailable, UserId};
 use crate::ports::{SignInEntry, SignInLog};
 
 /// Retention period of an attempt.
-pub(crate) const KEPT: Duration = Duration::from_hours(365 * 24);
+pub(crate) const STORED: Duration = Duration::from_hours(365 * 24);
 
 /// The attempts to sign in to an account, for a year.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ impl SignInHistory {
 
     /// Forgets attempts that are a year old. Answers how many they were.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
-        self.log.sweep(self.clock.now() - KEPT).await
+        self.log.sweep(self.clock.now() - STORED).await
     }
 }
 
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_entry_more_is_asked_for_and_not_told() {
+    async fn one_entry_more_is_called_for_and_not_reported() {
         let entries = [entry(3), entry(2), entry(1)];
         let mut log = MockSignInLog::new();
         let stored = entries.to_vec();

@@ -111,12 +111,12 @@ impl World {
         let log = step.clone();
         let known = self.known;
         accounts.expect_candidate().returning(move |email, from, since| {
-            assert_eq!(since, Timestamp::UNIX_EPOCH - KEPT);
+            assert_eq!(since, Timestamp::UNIX_EPOCH - STORED);
             log(&format!("look for {email} from {}", from.unwrap()));
             let credentials = match found {
                 Found::Nobody => return Ok(None),
                 Found::WithoutPassword => credentials(None),
-                Found::With(kept) => credentials(Some(kept)),
+                Found::With(stored) => credentials(Some(stored)),
             };
             let candidate =
                 Candidate { credentials, was_there_before: known, has_factor: factor_on };
@@ -196,9 +196,9 @@ fn device() -> SignInDevice {
     SignInDevice { app_version: Some("1.4".to_owned()), address, ..SignInDevice::default() }
 }
 
-fn credentials(kept: Option<&str>) -> Credentials {
+fn credentials(stored: Option<&str>) -> Credentials {
     let account = Account::local(ADA, ADDRESS.to_owned(), Timestamp::UNIX_EPOCH);
-    Credentials { account, password_hash: kept.map(|it| Secret::new(it.to_owned())) }
+    Credentials { account, password_hash: stored.map(|it| Secret::new(it.to_owned())) }
 }
 
 fn sessions(begun: SessionStarted, clock: &Arc<dyn Clock>) -> Sessions {
@@ -237,7 +237,7 @@ async fn who_comes_from_where_they_came_before_is_counted_apart_from_strangers()
 }
 
 #[tokio::test]
-async fn who_has_a_second_factor_is_asked_for_it_and_the_right_password_is_no_attempt() {
+async fn who_has_a_second_factor_is_called_for_it_and_the_right_password_is_no_attempt() {
     let world =
         World { factor_on: true, ..World::with(Found::With("kept"), || Ok(Verdict::Right)) };
 
@@ -248,7 +248,7 @@ async fn who_has_a_second_factor_is_asked_for_it_and_the_right_password_is_no_at
 }
 
 #[tokio::test]
-async fn whoever_owes_their_verification_is_told_so_by_the_right_password_alone() {
+async fn whoever_owes_their_verification_is_reported_by_the_right_password_alone() {
     let newcomer =
         |verdict| World { owes_verification: true, ..World::with(Found::With("kept"), verdict) };
 
@@ -261,7 +261,7 @@ async fn whoever_owes_their_verification_is_told_so_by_the_right_password_alone(
 }
 
 #[tokio::test]
-async fn whoever_has_a_second_factor_and_a_wrong_password_is_not_asked_for_it() {
+async fn whoever_has_a_second_factor_and_a_wrong_password_is_not_requested_it() {
     let world =
         World { factor_on: true, ..World::with(Found::With("kept"), || Ok(Verdict::Wrong)) };
 
@@ -315,7 +315,7 @@ async fn a_failure_that_cannot_be_remembered_is_the_same_failure() {
 }
 
 #[tokio::test]
-async fn nobody_comes_in_without_a_password_that_was_kept() {
+async fn nobody_comes_in_without_a_password_that_was_stored() {
     for found in [Found::WithoutPassword, Found::Nobody] {
         let world = World::with(found, || Ok(Verdict::Right));
 
@@ -337,14 +337,16 @@ async fn after_too_many_wrong_passwords_none_is_looked_at_whoever_is_meant() {
 
             let (outcome, steps) = world.sign_in_with(ADDRESS, password).await;
 
-            assert!(matches!(outcome, Err(SignInError::TooMany { wait: told }) if told == wait));
+            assert!(
+                matches!(outcome, Err(SignInError::TooMany { wait: reported }) if reported == wait)
+            );
             assert_eq!(steps, [LOOK, "count"], "{found:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn no_wait_is_told_that_is_longer_than_the_longest() {
+async fn no_wait_is_informed_that_is_longer_than_the_longest() {
     let world = World {
         attempt: RateLimitOutcome::Wait(Duration::from_hours(100)),
         ..World::with(Found::Nobody, || Ok(Verdict::Wrong))
@@ -423,8 +425,8 @@ async fn a_wrong_second_factor_is_remembered_for_its_account() {
     let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
     let sign_in = World { factor_on: true, ..world }.build(&steps);
     let password = Secret::new("a perfectly fine passphrase".to_owned());
-    let asked = sign_in.local(ADDRESS, password, Program::App, device()).await;
-    let Err(SignInError::FactorNeeded { challenge }) = asked else { panic!("no challenge") };
+    let requested = sign_in.local(ADDRESS, password, Program::App, device()).await;
+    let Err(SignInError::FactorNeeded { challenge }) = requested else { panic!("no challenge") };
     let answer = FactorAnswer::Code(Secret::new("nonsense".to_owned()));
 
     let refused = sign_in.with_factor(&challenge, &answer, device()).await;
@@ -440,8 +442,10 @@ async fn a_second_factor_opens_nothing_once_the_password_before_it_is_changed() 
         let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
         let sign_in = World { factor_on: true, begun, ..world }.build(&Steps::default());
         let password = Secret::new("a perfectly fine passphrase".to_owned());
-        let asked = sign_in.local(ADDRESS, password, Program::App, device()).await;
-        let Err(SignInError::FactorNeeded { challenge }) = asked else { panic!("no challenge") };
+        let requested = sign_in.local(ADDRESS, password, Program::App, device()).await;
+        let Err(SignInError::FactorNeeded { challenge }) = requested else {
+            panic!("no challenge")
+        };
         let answer = FactorAnswer::RecoveryCode(Secret::new(RECOVERY.to_owned()));
 
         let outcome = sign_in.with_factor(&challenge, &answer, device()).await;

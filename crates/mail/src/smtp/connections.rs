@@ -104,7 +104,7 @@ impl Connections {
 
 impl Connection {
     /// Says from whom a mail is. A relay that does not take it would not take
-    /// any other either; one that cannot take the mail's address is told apart.
+    /// any other either; one that cannot take the mail's address is distinguished.
     pub(super) async fn mail_from(&mut self, envelope: &Envelope) -> Result<(), Failure> {
         let mut parameters = Vec::new();
         let mut addresses = envelope.to().iter().chain(envelope.from());
@@ -115,8 +115,8 @@ impl Connection {
             parameters.push(MailParameter::SmtpUtfEight);
         }
         let from = Mail::new(envelope.from().cloned(), parameters);
-        let said = self.0.command(from).await;
-        said.map(drop).map_err(|err| Failure::of_step(Step::Sender, &err))
+        let message = self.0.command(from).await;
+        message.map(drop).map_err(|err| Failure::of_step(Step::Sender, &err))
     }
 
     /// Says to whom it goes.

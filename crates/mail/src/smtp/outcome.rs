@@ -6,7 +6,7 @@ use std::time::Duration;
 use lettre::transport::smtp::Error;
 use pia_outbox::RelayOutcome;
 
-/// The most that is kept of what a relay said.
+/// The most that is stored of what a relay said.
 const MAX_REPLY_CHARS: usize = 200;
 
 /// Step of the delivery.

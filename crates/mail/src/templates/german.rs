@@ -292,15 +292,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_says_how_long_it_works() {
-        for (hours, told) in [(1, "eine Stunde"), (24, "24 Stunden"), (168, "7 Tage")] {
-            assert_eq!(span(hours), told);
+    fn a_link_states_how_long_it_works() {
+        for (hours, reported) in [(1, "eine Stunde"), (24, "24 Stunden"), (168, "7 Tage")] {
+            assert_eq!(span(hours), reported);
         }
     }
 
     #[test]
-    fn a_changed_password_tells_what_still_opens_the_account() {
-        for (app_passwords, api_keys, told) in [
+    fn a_changed_password_reports_what_still_opens_the_account() {
+        for (app_passwords, api_keys, reported) in [
             (0, 0, ""),
             (1, 0, " Weiterhin gültig: ein App-Passwort."),
             (0, 1, " Weiterhin gültig: ein API-Schlüssel."),
@@ -308,12 +308,12 @@ mod tests {
         ] {
             let left = AppAccess { app_passwords, api_keys };
             let text = opening(&Email::PasswordChanged(Some(left)));
-            assert!(text.starts_with(&format!("{PASSWORD_CHANGED}{told}")), "{text}");
+            assert!(text.starts_with(&format!("{PASSWORD_CHANGED}{reported}")), "{text}");
         }
     }
 
     #[test]
-    fn how_many_recovery_codes_are_left_is_told_only_where_it_is_known() {
+    fn how_many_recovery_codes_are_left_is_reported_only_where_it_is_known() {
         let used = "ein Wiederherstellungscode Ihres Kontos wurde benutzt.";
 
         assert_eq!(opening(&Email::RecoveryCodeUsed(None)), used);

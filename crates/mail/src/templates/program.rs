@@ -55,12 +55,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_told_by_its_usual_name() {
+    fn a_program_is_reported_by_its_usual_name() {
         let windows = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like \
                        Gecko) Chrome/141.0.0.0 Safari/537.36";
         let mac = "Mozilla/5.0 (Macintosh; Intel Mac OS X 14_5) AppleWebKit/605.1.15 (KHTML, like \
                    Gecko) Version/17.5 Safari/605.1.15";
-        for (agent, told) in [
+        for (agent, reported) in [
             (windows, "Chrome, Windows"),
             (&*format!("{windows} Edg/141.0.0.0"), "Edge, Windows"),
             (mac, "Safari, macOS"),
@@ -71,7 +71,7 @@ mod tests {
             ("PiaDesktop/1.4.2 (Windows NT 10.0)", "PiaDesktop, Windows"),
             ("curl/8.1", "curl"),
         ] {
-            assert_eq!(program(agent).as_deref(), Some(told), "{agent}");
+            assert_eq!(program(agent).as_deref(), Some(reported), "{agent}");
         }
     }
 
@@ -87,9 +87,9 @@ mod tests {
             "Mozilla/5.0 visit evil.example",
             "abcdefghijklmnopqrstuvwxyz",
         ] {
-            let told = program(agent).unwrap_or_default();
-            assert!(!told.contains(['.', ':', '<', '\n', '@']), "{told}");
-            assert!(told.is_empty() || told == "Your", "{told}");
+            let reported = program(agent).unwrap_or_default();
+            assert!(!reported.contains(['.', ':', '<', '\n', '@']), "{reported}");
+            assert!(reported.is_empty() || reported == "Your", "{reported}");
         }
     }
 }

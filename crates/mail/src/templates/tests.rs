@@ -87,12 +87,12 @@ fn every_letter_is_there_in_both_languages_as_text_and_page() {
 
 #[test]
 fn a_letter_is_laid_out_in_paragraphs() {
-    let asks = rendered(&letter("verify-address", Language::En)).text;
-    let tells = rendered(&letter("passkey-added", Language::En)).text;
+    let requests = rendered(&letter("verify-address", Language::En)).text;
+    let reports = rendered(&letter("passkey-added", Language::En)).text;
     let invites = rendered(&with("invitation", "hours", "")).text;
 
     assert_eq!(
-        asks,
+        requests,
         "Hello,\n\nSomeone, most likely you, created an account with this address. Confirm that it \
          is yours.\n\nConfirm e-mail address:\n\
          https://pia.example/auth/verify-email?userId=1&token=abc\n\n\
@@ -103,7 +103,7 @@ fn a_letter_is_laid_out_in_paragraphs() {
          -- \nThis e-mail was sent by the Pia server https://pia.example"
     );
     assert_eq!(
-        tells,
+        reports,
         "Hello,\n\nThe passkey “My key” was added to your account. It can sign in.\n\n\
          When: 2026-11-21 15:04 UTC\nIP address: 192.0.2.7\n\
          App: PiaDesktop, Windows\n\nIf this was you, there is nothing to do.\n\n\
@@ -122,7 +122,7 @@ fn a_letter_is_laid_out_in_paragraphs() {
 }
 
 #[test]
-fn a_reported_answer_is_shown_with_its_comment_alone() {
+fn a_reported_answer_is_displayed_with_its_comment_alone() {
     let reported = rendered(&letter("answer-reported", Language::En)).text;
     let silent = rendered(&with("answer-reported", "comment", "")).text;
 
@@ -136,8 +136,8 @@ fn a_reported_answer_is_shown_with_its_comment_alone() {
 }
 
 #[test]
-fn a_changed_password_tells_what_still_opens_the_account() {
-    for (app_passwords, api_keys, told) in [
+fn a_changed_password_reports_what_still_opens_the_account() {
+    for (app_passwords, api_keys, reported) in [
         ("0", "0", "All other devices were signed out.\n\n"),
         ("1", "0", "signed out. Still valid: one app password. Revoke"),
         ("0", "1", "signed out. Still valid: one API key. Revoke"),
@@ -147,7 +147,7 @@ fn a_changed_password_tells_what_still_opens_the_account() {
         letter.fields.insert("apiKeys".to_owned(), api_keys.to_owned());
 
         let text = rendered(&letter).text;
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(reported), "{text}");
     }
 }
 
@@ -159,11 +159,13 @@ fn a_letter_is_in_the_operators_language_where_the_readers_is_not_known() {
 }
 
 #[test]
-fn a_letter_says_how_long_its_link_works() {
-    for (hours, told) in [("1", "for one hour."), ("24", "for 24 hours."), ("168", "for 7 days.")] {
+fn a_letter_states_how_long_its_link_works() {
+    for (hours, reported) in
+        [("1", "for one hour."), ("24", "for 24 hours."), ("168", "for 7 days.")]
+    {
         let text = rendered(&with("password-reset", "hours", hours)).text;
 
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(reported), "{text}");
     }
     for other in ["", "0", "-1", "soon"] {
         assert!(!rendered(&with("password-reset", "hours", other)).text.contains("works once"));
@@ -171,7 +173,7 @@ fn a_letter_says_how_long_its_link_works() {
 }
 
 #[test]
-fn a_device_that_asks_is_not_simply_to_be_allowed() {
+fn a_device_that_requests_is_not_simply_to_be_allowed() {
     let text = rendered(&with("device-registered", "name", "DESKTOP-7")).text;
 
     assert!(text.contains("The device “DESKTOP-7” requests access"), "{text}");
@@ -180,7 +182,7 @@ fn a_device_that_asks_is_not_simply_to_be_allowed() {
 }
 
 #[test]
-fn who_invites_or_manages_others_is_not_told_them() {
+fn who_invites_or_manages_others_is_not_reported_them() {
     for name in ["invitation", "account-deactivated"] {
         let rendition = rendered(&letter(name, Language::En));
 
@@ -232,16 +234,19 @@ fn a_letter_without_what_it_needs_is_refused() {
 }
 
 #[test]
-fn the_last_recovery_codes_are_told() {
-    for (left, told) in [("0", "None is left"), ("1", "One is left"), ("5", "5 are left.")] {
-        assert!(rendered(&with("recovery-code-used", "left", left)).text.contains(told), "{left}");
+fn the_last_recovery_codes_are_reported() {
+    for (left, reported) in [("0", "None is left"), ("1", "One is left"), ("5", "5 are left.")] {
+        assert!(
+            rendered(&with("recovery-code-used", "left", left)).text.contains(reported),
+            "{left}"
+        );
     }
     let failed = failure(&with("recovery-code-used", "left", "some"));
     assert_eq!(failed, Some(RenderError::Field("left")));
 }
 
 #[test]
-fn how_many_recovery_codes_are_left_is_told_only_where_it_is_known() {
+fn how_many_recovery_codes_are_left_is_reported_only_where_it_is_known() {
     let mut letter = letter("recovery-code-used", Language::En);
     letter.fields.remove("left");
 

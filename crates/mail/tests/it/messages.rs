@@ -43,7 +43,7 @@ async fn a_mail_that_is_sent_again_is_the_very_same() {
 }
 
 #[tokio::test]
-async fn no_header_can_be_made_by_what_a_mail_says() {
+async fn no_header_can_be_made_by_what_a_mail_states() {
     let relay = FakeRelay::start().await;
     let mut written = mail("ada@example.org");
     written.rendition.subject = "Hello\r\nBcc: eve@example.org\r\n\r\nbody".to_owned();

@@ -58,7 +58,7 @@ async fn a_relay_that_puts_a_mail_off_takes_it_later() {
 }
 
 #[tokio::test]
-async fn what_a_relay_says_of_an_address_is_kept_without_it() {
+async fn what_a_relay_states_of_an_address_is_stored_without_it() {
     let relay =
         FakeRelay::with_behaviour(RelayBehaviour { refuse: true, ..RelayBehaviour::default() })
             .await;
@@ -147,7 +147,7 @@ async fn another_relay_serves_as_soon_as_it_is_set() {
 }
 
 #[tokio::test]
-async fn a_relay_that_asks_for_it_is_told_who_we_are() {
+async fn a_relay_that_requests_it_is_reported_who_we_are() {
     let asking = RelayBehaviour { user: Some(("pia", "right")), ..RelayBehaviour::default() };
     let relay = FakeRelay::with_behaviour(asking).await;
     let with =

@@ -68,7 +68,7 @@ async fn a_relay_for_which_nobody_vouches_gets_nothing() {
 }
 
 #[tokio::test]
-async fn certificates_that_cannot_be_read_are_told() {
+async fn certificates_that_cannot_be_read_are_reported() {
     let relay = speaking(RelayTls::StartTls).await;
     let missing = MailSettings { ca: Some("/nowhere/ca.pem".into()), ..settings(&relay) };
     let missing = MailSettings { security: Security::StartTls, ..missing };

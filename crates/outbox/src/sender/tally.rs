@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Tally {
     sent: AtomicU64,
     postponed: AtomicU64,
-    given_up: AtomicU64,
+    abandoned: AtomicU64,
     left: AtomicU64,
 }
 
@@ -23,8 +23,8 @@ impl Tally {
     }
 
     /// Mails that will never be sent.
-    pub fn all_given_up(&self) -> u64 {
-        self.given_up.load(Ordering::Relaxed)
+    pub fn all_abandoned(&self) -> u64 {
+        self.abandoned.load(Ordering::Relaxed)
     }
 
     /// Mails that waited when the postman last looked, whoever is to send them.
@@ -40,8 +40,8 @@ impl Tally {
         self.postponed.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn given_up(&self) {
-        self.given_up.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn abandoned(&self) {
+        self.abandoned.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn leave(&self, waiting: u64) {

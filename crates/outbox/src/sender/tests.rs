@@ -70,9 +70,9 @@ impl Scene {
         self
     }
 
-    fn given_up_for(mut self, why: &'static str) -> Self {
-        let given_up = self.outbox.expect_give_up().once();
-        given_up.withf(move |_, _, it| it == why).returning(|_, _, _| Ok(()));
+    fn abandoned_for(mut self, why: &'static str) -> Self {
+        let abandoned = self.outbox.expect_give_up().once();
+        abandoned.withf(move |_, _, it| it == why).returning(|_, _, _| Ok(()));
         self
     }
 
@@ -115,10 +115,10 @@ async fn a_mail_is_ours_for_longer_than_handing_it_over_takes() {
 }
 
 #[tokio::test]
-async fn what_the_relay_refuses_is_given_up() {
+async fn what_the_relay_refuses_is_abandoned() {
     let scene = Scene::with(mail(letter(None))).answering(RelayOutcome::Refused("550".into()));
 
-    assert_eq!(scene.given_up_for("550").deliver().await, Delivery::GivenUp);
+    assert_eq!(scene.abandoned_for("550").deliver().await, Delivery::Abandoned);
 }
 
 #[tokio::test]
@@ -136,11 +136,11 @@ async fn a_relay_that_is_away_need_not_be_tried_with_other_mails() {
 }
 
 #[tokio::test]
-async fn after_three_days_a_mail_is_given_up() {
+async fn after_three_days_a_mail_is_abandoned() {
     let late = START + Duration::from_hours(72);
     let scene = Scene::with(mail(letter(None))).answering(RelayOutcome::TryLater("451".into()));
 
-    assert_eq!(scene.at(late).given_up_for("451").deliver().await, Delivery::GivenUp);
+    assert_eq!(scene.at(late).abandoned_for("451").deliver().await, Delivery::Abandoned);
 }
 
 #[tokio::test]
@@ -148,9 +148,9 @@ async fn a_link_is_not_sent_once_it_has_ended() {
     let late = START + Duration::from_hours(1);
     let scene = Scene::with(mail(letter(Some("1")))).at(late);
 
-    let delivery = scene.given_up_for("the time for what it asks has passed").deliver().await;
+    let delivery = scene.abandoned_for("the time for what it asks has passed").deliver().await;
 
-    assert_eq!(delivery, Delivery::GivenUp);
+    assert_eq!(delivery, Delivery::Abandoned);
 }
 
 #[tokio::test]
@@ -163,11 +163,11 @@ async fn a_letter_that_only_another_version_knows_waits_for_it() {
 }
 
 #[tokio::test]
-async fn a_letter_that_makes_no_sense_is_given_up() {
+async fn a_letter_that_makes_no_sense_is_abandoned() {
     let scene = Scene::with(mail(letter(None))).unreadable(RenderError::Field("link"));
     let why = "the letter's field `link` is missing or has another form";
 
-    assert_eq!(scene.given_up_for(why).deliver().await, Delivery::GivenUp);
+    assert_eq!(scene.abandoned_for(why).deliver().await, Delivery::Abandoned);
 }
 
 #[tokio::test]
@@ -176,16 +176,16 @@ async fn what_only_another_key_opens_waits_until_patience_ends() {
     let late = START + Duration::from_hours(72);
 
     let first = Scene::with(ClaimResult::Locked(claim(START))).postponed_for(why).deliver().await;
-    let last = Scene::with(ClaimResult::Locked(claim(START))).at(late).given_up_for(why);
+    let last = Scene::with(ClaimResult::Locked(claim(START))).at(late).abandoned_for(why);
 
-    assert_eq!((first, last.deliver().await), (Delivery::Postponed, Delivery::GivenUp));
+    assert_eq!((first, last.deliver().await), (Delivery::Postponed, Delivery::Abandoned));
 }
 
 #[tokio::test]
-async fn what_nobody_can_open_is_given_up() {
+async fn what_nobody_can_open_is_abandoned() {
     let scene = Scene::with(ClaimResult::Ruined(claim(START)));
 
-    assert_eq!(scene.given_up_for("it cannot be opened").deliver().await, Delivery::GivenUp);
+    assert_eq!(scene.abandoned_for("it cannot be opened").deliver().await, Delivery::Abandoned);
 }
 
 #[tokio::test]
@@ -211,6 +211,6 @@ async fn what_was_done_is_counted() {
     postman.rest().await.unwrap();
 
     let tally = postman.tally();
-    assert_eq!((tally.all_sent(), tally.all_postponed(), tally.all_given_up()), (0, 1, 1));
+    assert_eq!((tally.all_sent(), tally.all_postponed(), tally.all_abandoned()), (0, 1, 1));
     assert_eq!(tally.waiting(), 1);
 }

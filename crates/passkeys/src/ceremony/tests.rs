@@ -61,7 +61,7 @@ impl World {
 }
 
 #[test]
-fn the_counter_is_handed_out_and_not_kept_in_the_key() {
+fn the_counter_is_handed_out_and_not_stored_in_the_key() {
     let made = world().finish(&attestation()).unwrap();
 
     let key: Value = serde_json::from_str(&made.key).unwrap();
@@ -94,7 +94,7 @@ fn an_answer_that_is_cut_anywhere_is_refused() {
 }
 
 #[test]
-fn what_the_server_kept_itself_is_not_blamed_on_the_answer() {
+fn what_the_server_stored_itself_is_not_blamed_on_the_answer() {
     let world = World { state: Secret::new("{}".to_owned()), ..world() };
 
     let judged = world.finish(&attestation());

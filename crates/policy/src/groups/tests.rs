@@ -104,7 +104,7 @@ async fn whoever_remembers_a_member_hears_that_they_moved() {
 }
 
 #[tokio::test]
-async fn what_the_store_could_not_do_is_told() {
+async fn what_the_store_could_not_do_is_reported() {
     let group = GroupId::generate();
     let mut store = MockGroupStore::new();
     store.expect_add().returning(|_, _| Ok(GroupAdded::NameTaken));
@@ -127,7 +127,7 @@ async fn what_the_store_could_not_do_is_told() {
     let pool = [SettingChange::Pool(true)];
     let user = UserId::generate();
 
-    let told = [
+    let reported = [
         groups.create(None, "a").await.map(drop),
         groups.rename(None, group, "a").await,
         groups.rename(None, group, "a").await,
@@ -142,7 +142,7 @@ async fn what_the_store_could_not_do_is_told() {
     .map(Result::err);
 
     assert!(matches!(
-        told,
+        reported,
         [
             Some(GroupError::NameTaken),
             Some(GroupError::NameTaken),

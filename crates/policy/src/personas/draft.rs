@@ -50,7 +50,7 @@ pub struct PersonaContent {
     pub tagline: Option<String>,
     /// Instructions for the model, of up to 20,000 characters.
     pub system_prompt: String,
-    /// Limits that the model is told, of up to 5,000 characters.
+    /// Limits that the model gets, of up to 5,000 characters.
     pub guardrails: Option<String>,
     /// Form of the answers, of up to 5,000 characters.
     pub output_format: Option<String>,

@@ -57,7 +57,7 @@ fn unreadable(text: &str, key: &SigningKey) -> String {
 }
 
 #[test]
-fn a_licence_says_what_was_issued() {
+fn a_licence_states_what_was_issued() {
     let (key, terms) = (key(), terms());
 
     let licence = Licence::parse(key.issue(&terms).unwrap(), &key.verifying_key()).unwrap();
@@ -168,7 +168,7 @@ fn a_payload_under_another_signature_is_forged() {
 }
 
 #[test]
-fn what_is_no_licence_is_told_so() {
+fn what_is_no_licence_is_reported() {
     let key = key();
     let text = key.issue(&terms()).unwrap();
 
@@ -188,7 +188,7 @@ fn what_is_no_licence_is_told_so() {
 }
 
 #[test]
-fn a_later_form_is_unreadable_and_says_why() {
+fn a_later_form_is_unreadable_and_states_why() {
     let key = key();
 
     let later = key.issue(&terms()).unwrap().replace("-v1.", "-v2.");
@@ -297,9 +297,9 @@ fn a_signed_payload_that_makes_no_sense_is_unreadable() {
         (with("expiresAt", "soon".into()), "not an ISO 8601 time"),
         (with("features", "Sync".into()), "invalid type"),
     ] {
-        let told = unreadable(&signed(&key, &payload), &key);
+        let reported = unreadable(&signed(&key, &payload), &key);
 
-        assert!(told.contains(why), "{told}");
+        assert!(reported.contains(why), "{reported}");
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) async fn run(
 
 async fn list(accounts: &Administration, email: &str) -> Result<String, AdminError> {
     let member = accounts.roles.member(email).await?;
-    let mut told = String::new();
+    let mut reported = String::new();
     for ApiKeyEntry { id, name, weekly_credits, created_at, expires_at, used_at, scopes: _ } in
         accounts.api_keys.list(member.user).await?
     {
@@ -32,7 +32,11 @@ async fn list(accounts: &Administration, email: &str) -> Result<String, AdminErr
             0 => String::new(),
             credits => format!(", {credits} credits a week"),
         };
-        line(&mut told, format_args!("{id} {name}, made {created_at}{end}{used}{budget}"));
+        line(&mut reported, format_args!("{id} {name}, made {created_at}{end}{used}{budget}"));
     }
-    if told.is_empty() { Ok(format!("{} has no API key.\n", member.email)) } else { Ok(told) }
+    if reported.is_empty() {
+        Ok(format!("{} has no API key.\n", member.email))
+    } else {
+        Ok(reported)
+    }
 }

@@ -44,11 +44,12 @@ impl CreditServices {
         if mismatches.is_empty() {
             return Ok("What is reserved is what open calls may spend.\n".to_owned());
         }
-        let mut told = String::from("reserved and open do not agree, in millionths of a credit:\n");
+        let mut reported =
+            String::from("reserved and open do not agree, in millionths of a credit:\n");
         for CreditMismatch { window, reserved, open } in mismatches {
-            line(&mut told, format_args!("{window}: reserved {}, open {}", reserved.0, open.0));
+            line(&mut reported, format_args!("{window}: reserved {}, open {}", reserved.0, open.0));
         }
-        Err(AdminError::Unsound(told))
+        Err(AdminError::Unsound(reported))
     }
 
     async fn top_up(
@@ -60,8 +61,8 @@ impl CreditServices {
         let group = groups.meant(group).await?.group;
         let (at, object) = (self.clock.now(), format!("group:{}", group.id));
         let effects = SideEffects::of_object(at, None, object, "Group.ToppedUp");
-        let given = self.credit_store.top_up(group.id, Micros::credits(credits), effects).await?;
-        let given = given.ok_or(GroupError::Unknown)?.rounded_down();
-        Ok(format!("{} was given {credits} credits, {given} in all.\n", group.name.as_str()))
+        let input = self.credit_store.top_up(group.id, Micros::credits(credits), effects).await?;
+        let input = input.ok_or(GroupError::Unknown)?.rounded_down();
+        Ok(format!("{} was given {credits} credits, {input} in all.\n", group.name.as_str()))
     }
 }

@@ -54,23 +54,26 @@ impl GroupServices {
     }
 
     async fn list(&self) -> Result<String, AdminError> {
-        let mut told = String::new();
+        let mut reported = String::new();
         for GroupEntry { group: Group { id, name, is_default, .. }, members } in
             self.groups.list().await?
         {
             let (name, default) = (name.as_str(), if is_default { " (default)" } else { "" });
-            line(&mut told, format_args!("{id} {name}{default}, members: {members}"));
+            line(&mut reported, format_args!("{id} {name}{default}, members: {members}"));
         }
-        Ok(told)
+        Ok(reported)
     }
 
     async fn show(&self, group: &str) -> Result<String, AdminError> {
         let GroupEntry { group, members } = self.meant(group).await?;
         let settings = self.groups.settings(group.id).await?;
-        let mut told = String::new();
-        line(&mut told, format_args!("{} {}, members: {members}", group.id, group.name.as_str()));
-        told.push_str(&format_settings(&settings));
-        Ok(told)
+        let mut reported = String::new();
+        line(
+            &mut reported,
+            format_args!("{} {}, members: {members}", group.id, group.name.as_str()),
+        );
+        reported.push_str(&format_settings(&settings));
+        Ok(reported)
     }
 
     async fn create(&self, name: &str) -> Result<String, AdminError> {
@@ -96,21 +99,21 @@ impl GroupServices {
 
     async fn set(&self, group: &str, changes: &[SettingChange]) -> Result<String, AdminError> {
         let Group { id, .. } = self.meant(group).await?.group;
-        let mut told = format_settings(&self.groups.change(None, id, changes).await?);
-        self.warn(&mut told, changes);
-        Ok(told)
+        let mut reported = format_settings(&self.groups.change(None, id, changes).await?);
+        self.warn(&mut reported, changes);
+        Ok(reported)
     }
 
     /// Returns warnings about entries that this server's catalogue lacks. They
     /// stay set: another instance may have them, or this one after a restart.
-    fn warn(&self, told: &mut String, changes: &[SettingChange]) {
+    fn warn(&self, reported: &mut String, changes: &[SettingChange]) {
         let mut warned: Vec<&str> = Vec::new();
         for id in changes.iter().flat_map(entries) {
             if let Some(fault) = self.catalogue.fault(id)
                 && !warned.iter().any(|it| it.eq_ignore_ascii_case(id))
             {
                 warned.push(id);
-                line(told, format_args!("WARNING: `{id}` {fault}; it is passed over."));
+                line(reported, format_args!("WARNING: `{id}` {fault}; it is passed over."));
             }
         }
     }
@@ -145,25 +148,25 @@ fn entries(change: &SettingChange) -> &[String] {
 
 /// Formats the settings as they can be set again; defaults are marked.
 fn format_settings(settings: &GroupSettings) -> String {
-    let mut told = String::new();
+    let mut reported = String::new();
     for quota in Quota::ALL {
         let name = quota.name();
         let limit = settings.quota(quota).map(|it| it.to_string()).unwrap_or_default();
         let default = if settings.quotas.contains_key(&quota) { "" } else { " (default)" };
-        line(&mut told, format_args!("quota.{name}={limit}{default}"));
+        line(&mut reported, format_args!("quota.{name}={limit}{default}"));
     }
     for limit in BudgetPeriod::ALL {
         let (name, max) = (limit.name(), settings.credits.of(limit));
         let none = if max == 0 { " (no limit)" } else { "" };
-        line(&mut told, format_args!("credits.{name}={max}{none}"));
+        line(&mut reported, format_args!("credits.{name}={max}{none}"));
     }
-    line(&mut told, format_args!("credits.pool={}", settings.credits.pool));
+    line(&mut reported, format_args!("credits.pool={}", settings.credits.pool));
     for (mode, entry) in &settings.modes {
-        line(&mut told, format_args!("mode.{mode}={entry}"));
+        line(&mut reported, format_args!("mode.{mode}={entry}"));
     }
     for (of, entry) in &settings.persona_types {
-        line(&mut told, format_args!("persona.{of}={entry}"));
+        line(&mut reported, format_args!("persona.{of}={entry}"));
     }
-    line(&mut told, format_args!("models={}", settings.models.join(",")));
-    told
+    line(&mut reported, format_args!("models={}", settings.models.join(",")));
+    reported
 }

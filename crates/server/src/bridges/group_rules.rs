@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_that_a_group_says_is_passed_on() {
+    async fn all_that_a_group_states_is_passed_on() {
         let modes = MODES.map(|it| SettingChange::Mode(it.to_owned(), Some(it.to_lowercase())));
         let others = [
             SettingChange::PersonaType("fast".to_owned(), Some("small".to_owned())),
@@ -178,13 +178,13 @@ mod tests {
         store.expect_settings().returning(move |_| Ok(Some(settings.clone())));
         let (rules, _) = over(store, group());
 
-        let said = rules.rules_of(group()).await.unwrap();
+        let message = rules.rules_of(group()).await.unwrap();
 
         let modes = Mode::ALL.map(|it| (it, it.name().to_lowercase()));
-        assert_eq!(said.modes, modes.into());
-        assert_eq!(said.persona_types, [("fast".to_owned(), "small".to_owned())].into());
-        assert_eq!(said.models, ["big"]);
-        assert_eq!((said.credits, said.free), (credits, false));
+        assert_eq!(message.modes, modes.into());
+        assert_eq!(message.persona_types, [("fast".to_owned(), "small".to_owned())].into());
+        assert_eq!(message.models, ["big"]);
+        assert_eq!((message.credits, message.free), (credits, false));
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! The devices that wait to be let in, as synchronisation tells them.
+//! The devices that wait to be let in, as synchronisation reports them.
 
 use async_trait::async_trait;
 use pia_e2ee::Devices;
@@ -12,11 +12,11 @@ pub(crate) struct WaitingDevices(pub(crate) Devices);
 impl PendingDevices for WaitingDevices {
     async fn waiting_devices(&self, user: UserId) -> Result<Vec<PendingDevice>, Unavailable> {
         let waiting = self.0.waiting(user).await?.into_iter();
-        let told = waiting.map(|it| PendingDevice {
+        let reported = waiting.map(|it| PendingDevice {
             id: it.row.0,
             name: it.name,
             created_at: it.created_at,
         });
-        Ok(told.collect())
+        Ok(reported.collect())
     }
 }

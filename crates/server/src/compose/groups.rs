@@ -1,4 +1,4 @@
-//! Groups, and what AI calls are told of them.
+//! Groups, and what AI calls are notified of them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use pia_storage_policy::SqlGroups;
 
 use crate::bridges::{GroupCaches, PolicyGroupRules};
 
-/// Groups, and what AI calls are told of them.
+/// Groups, and what AI calls are notified of them.
 pub(crate) struct GroupPolicy {
     pub(crate) groups: Groups,
     pub(crate) rules: Arc<dyn Rules>,

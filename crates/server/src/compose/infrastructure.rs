@@ -82,7 +82,7 @@ pub(crate) async fn master_keys(
     match KeyGuard::check(&keys, accept, &SqlKeyRegister::new(db.clone())).await? {
         KeyGuard::Known => {}
         KeyGuard::Succeeded => tracing::info!("master key rotated from the previous one"),
-        KeyGuard::GivenUp => {
+        KeyGuard::Abandoned => {
             tracing::warn!("master key replaced; data encrypted under the old one is unreadable");
         }
     }

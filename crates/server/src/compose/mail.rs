@@ -33,7 +33,7 @@ pub(super) fn outbox_worker(
 
 /// Counts what becomes of mails.
 fn count(metrics: &Metrics, postman: &OutboxSender) {
-    let [sent, waiting, postponed, given_up] = [(); 4].map(|()| postman.clone());
+    let [sent, waiting, postponed, abandoned] = [(); 4].map(|()| postman.clone());
     metrics.counter(
         "mails_sent",
         "Mails that the relay took",
@@ -47,7 +47,7 @@ fn count(metrics: &Metrics, postman: &OutboxSender) {
     metrics.counter(
         "mails_given_up",
         "Mails that will never be sent",
-        Box::new(move || given_up.tally().all_given_up()),
+        Box::new(move || abandoned.tally().all_abandoned()),
     );
     metrics.gauge(
         "mails_waiting",

@@ -35,7 +35,7 @@ fn of_identity(base: &Infrastructure<'_>, use_cases: &UseCases) -> Vec<Maintenan
     let unverified = UnverifiedAccountCleanup::new(
         Arc::clone(&use_cases.lifecycle.eraser),
         base.config.follow(|it| it.local_auth.accounts),
-        base.config.follow(|it| it.local_auth.unverified_kept),
+        base.config.follow(|it| it.local_auth.unverified_stored),
         base.clock(),
     );
     vec![
@@ -69,7 +69,7 @@ fn old_audit_entries(base: &Infrastructure<'_>, use_cases: &UseCases) -> Mainten
 }
 
 fn old_sync_events(base: &Infrastructure<'_>, use_cases: &UseCases) -> MaintenanceTask {
-    let retention = base.config.follow(|it| it.sync.events_kept);
+    let retention = base.config.follow(|it| it.sync.events_stored);
     let support = Arc::new(use_cases.sync.support.clone());
     swept_at("old sync events", &support, &base.clock, move |it, now| {
         let before = now - *retention.get();

@@ -24,7 +24,7 @@ pub(super) fn compose(
 }
 
 /// Passkeys that are bound to the server's own address. At some there can be
-/// none; all else goes on there, and the operator is told.
+/// none; all else goes on there, and the log says so.
 fn ports(base: &Infrastructure<'_>) -> PasskeyPorts {
     let name = &base.config.latest().server.name;
     let ceremony = match WebauthnCeremony::at(&base.public_url(), name) {

@@ -51,7 +51,7 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = beside(folder, path)?;
     let renamed = write_new(&temporary, content).and_then(|()| fs::rename(&temporary, path));
     if let Err(err) = renamed {
-        // What failed is told, not that its remains could not be removed.
+        // What failed is reported, not that its remains could not be removed.
         fs::remove_file(&temporary).unwrap_or_default();
         return Err(err);
     }

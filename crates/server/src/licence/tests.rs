@@ -120,7 +120,7 @@ fn refused(file: &LicenceFile) -> LicenceError {
 }
 
 #[test]
-fn a_good_file_is_in_force_and_the_log_says_whose_it_is() {
+fn a_good_file_is_in_force_and_the_log_states_whose_it_is() {
     let bench = TestServer::new();
     bench.put(bench.licence("Somebody"));
 
@@ -156,8 +156,8 @@ fn each_kind_of_bad_file_is_refused_with_a_code_of_its_own() {
         let log = logged(|| assert_ne!(bench.open().standing(), SetupState::Done));
 
         let codes = ["1", "2", "3", "4", "5", "6", "9"].map(|it| format!("SVC-LIC-00{it}"));
-        let told: Vec<_> = codes.iter().filter(|it| log.contains(it.as_str())).collect();
-        assert_eq!(told, [code], "{log}");
+        let reported: Vec<_> = codes.iter().filter(|it| log.contains(it.as_str())).collect();
+        assert_eq!(reported, [code], "{log}");
     }
 }
 
@@ -173,7 +173,7 @@ fn a_folder_in_the_files_place_is_refused_and_does_not_stop_the_start() {
 }
 
 #[test]
-fn a_build_with_the_development_key_says_so_at_the_start() {
+fn a_build_with_the_development_key_states_so_at_the_start() {
     let bench = TestServer::new();
     let clock = Arc::new(bench.clock.clone());
 
@@ -278,7 +278,7 @@ fn a_file_that_is_gone_is_believed_at_the_second_look() {
 }
 
 #[test]
-fn a_file_that_cannot_be_looked_at_changes_nothing_and_is_told_once() {
+fn a_file_that_cannot_be_looked_at_changes_nothing_and_is_reported_once() {
     let bench = TestServer::new();
     let good = bench.licence("Somebody");
     bench.put(&good);
@@ -293,7 +293,7 @@ fn a_file_that_cannot_be_looked_at_changes_nothing_and_is_told_once() {
 }
 
 #[test]
-fn what_did_not_change_is_not_told_again() {
+fn what_did_not_change_is_not_reported_again() {
     let bench = TestServer::new();
     for content in [bench.licence("Somebody"), foreign(), String::new()] {
         bench.put(content);
@@ -306,7 +306,7 @@ fn what_did_not_change_is_not_told_again() {
 }
 
 #[test]
-fn a_licence_ends_while_the_server_runs_and_that_is_told_once() {
+fn a_licence_ends_while_the_server_runs_and_that_is_reported_once() {
     let bench = TestServer::new();
     bench.put(bench.licence("Somebody"));
     let file = bench.open();
@@ -320,7 +320,7 @@ fn a_licence_ends_while_the_server_runs_and_that_is_told_once() {
 }
 
 #[test]
-fn unknown_features_are_told() {
+fn unknown_features_are_reported() {
     let bench = TestServer::new();
     let file = bench.open();
     let reading = LicenceReading::open(bench.licence("A"), &bench.key.verifying_key()).unwrap();
@@ -389,7 +389,7 @@ fn a_licence_that_is_not_accepted_is_not_stored() {
 }
 
 #[test]
-fn a_licence_that_cannot_be_kept_changes_nothing() {
+fn a_licence_that_cannot_be_stored_changes_nothing() {
     let bench = TestServer::new();
     let missing = bench.folder.path().join("absent/license.lic");
     let clock = Arc::new(bench.clock.clone());

@@ -21,7 +21,7 @@ impl Administrators {
     }
 
     /// Asks, unless one was seen. A database that does not answer says nothing;
-    /// that it does not is told elsewhere.
+    /// that it does not is reported elsewhere.
     pub(super) async fn look_again(&self) {
         if !self.are_there() && matches!(self.store.exists().await, Ok(true)) {
             self.appeared();

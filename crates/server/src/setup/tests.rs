@@ -114,7 +114,7 @@ fn instances_that_share_the_folder_share_the_token() {
 #[test]
 fn tokens_differ() {
     let (one, other) = (TestServer::new(), TestServer::new());
-    let _kept = (one.setup(), other.setup());
+    let _stored = (one.setup(), other.setup());
 
     assert_ne!(one.token().expose(), other.token().expose());
 }
@@ -180,7 +180,7 @@ fn a_link_is_no_token_wherever_it_leads() {
 }
 
 #[test]
-fn a_token_that_cannot_be_written_is_told_once() {
+fn a_token_that_cannot_be_written_is_reported_once() {
     let bench = TestServer::new();
     let path = bench.folder.path().join("absent/.setup-token");
 

@@ -25,7 +25,7 @@ const MAX_FILE_BYTES: u64 = 86;
 /// points to the wrong place.
 pub(super) struct TokenFile {
     path: PathBuf,
-    told: Mutex<Option<SetupTokenFile>>,
+    reported: Mutex<Option<SetupTokenFile>>,
 }
 
 /// First thing that a server lacks in its set-up.
@@ -51,7 +51,7 @@ enum Existing {
 
 impl TokenFile {
     pub(super) fn at(path: PathBuf) -> Self {
-        Self { path, told: Mutex::new(None) }
+        Self { path, reported: Mutex::new(None) }
     }
 
     /// Sees to it that there is a token which only the file's owner can read.
@@ -61,7 +61,7 @@ impl TokenFile {
             Existing::Token(_) => self.tighten().map(|()| SetupTokenFile::Waiting(lacking)),
             Existing::SomethingElse => Ok(SetupTokenFile::NotAToken),
         });
-        self.tell(outcome.unwrap_or_else(|err| SetupTokenFile::Failed(err.to_string())));
+        self.report(outcome.unwrap_or_else(|err| SetupTokenFile::Failed(err.to_string())));
     }
 
     /// Removes the token.
@@ -72,7 +72,7 @@ impl TokenFile {
         });
         match outcome {
             Ok(()) => self.forget(),
-            Err(err) => self.tell(SetupTokenFile::Failed(err.to_string())),
+            Err(err) => self.report(SetupTokenFile::Failed(err.to_string())),
         }
     }
 
@@ -130,9 +130,9 @@ impl TokenFile {
         Ok(())
     }
 
-    fn tell(&self, now: SetupTokenFile) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.as_ref() == Some(&now) {
+    fn report(&self, now: SetupTokenFile) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if reported.as_ref() == Some(&now) {
             return;
         }
         let path = self.path.display();
@@ -157,12 +157,12 @@ impl TokenFile {
                 "failed to update the setup token file"
             ),
         }
-        *told = Some(now);
+        *reported = Some(now);
     }
 
     fn forget(&self) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(told.take(), Some(SetupTokenFile::Waiting(_))) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(reported.take(), Some(SetupTokenFile::Waiting(_))) {
             tracing::info!("setup completed; setup token deleted");
         }
     }

@@ -105,7 +105,7 @@ fn wishes(address: &str) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_a_caller_says_its_call_goes_to_no_other_upstream() {
+async fn whatever_a_caller_states_its_call_goes_to_no_other_upstream() {
     let (canary, upstream) = (Canary::start().await, Fixed::giving(WHOLE).await);
     let app = before(&upstream.endpoint)
         .with("Ai__Providers__0__Id", "other")
@@ -118,14 +118,14 @@ async fn whatever_a_caller_says_its_call_goes_to_no_other_upstream() {
     let ada = app.signed_in().await;
     let address = canary.address.as_str();
     let url = format!("http://{address}/v1");
-    let asks = [
+    let requests = [
         (CHAT, chat_request("x")),
         (COMPLETIONS, chat_request("x")),
         (OPTIMIZE, json!({ "text": "x" })),
     ];
     let mut answers = Vec::new();
 
-    for (path, body) in &asks {
+    for (path, body) in &requests {
         let plain = body.to_string();
         for name in HEADERS {
             for value in [address, url.as_str()] {

@@ -1,4 +1,4 @@
-//! A turn of a conversation, and what the model is asked for it.
+//! A turn of a conversation, and what the model is requested it.
 
 use pia_demo_upstream::Demo;
 use pia_server_testkit::ai_client::{
@@ -83,10 +83,10 @@ async fn what_a_model_understands_is_passed_on_byte_for_byte() {
     let answer =
         ada.send("POST", CHAT, &[JSON], format!("{{{} }}", body.join(",")).as_bytes()).await;
 
-    let asked = upstream.call().text();
+    let requested = upstream.call().text();
     assert_eq!(answer.status, 200, "{}", answer.text());
     for (key, value) in parts {
-        assert!(asked.contains(&format!("\"{key}\":{value}")), "{key} in {asked}");
+        assert!(requested.contains(&format!("\"{key}\":{value}")), "{key} in {requested}");
     }
 }
 
@@ -107,13 +107,13 @@ async fn nulls_are_absent_and_tools_that_are_none_too() {
 
     let answer = ada.post(CHAT, &request).await;
 
-    let asked: Value = serde_json::from_slice(&upstream.call().body).unwrap();
+    let requested: Value = serde_json::from_slice(&upstream.call().body).unwrap();
     assert_eq!(answer.status, 200, "{}", answer.text());
-    assert_eq!(asked, json!({ "messages": messages, "model": "test-model" }));
+    assert_eq!(requested, json!({ "messages": messages, "model": "test-model" }));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_streaming_upstream_is_always_asked_for_its_usage() {
+async fn a_streaming_upstream_is_always_requested_its_usage() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
     let mut request = streamed("x");
@@ -124,9 +124,9 @@ async fn a_streaming_upstream_is_always_asked_for_its_usage() {
         request["stream_options"] = options;
         Heard::of(&ada.post(CHAT, &request).await);
 
-        let asked = demo.last().body;
-        assert_eq!(asked["stream"], true);
-        assert_eq!(asked["stream_options"], json!({ "include_usage": true }));
+        let requested = demo.last().body;
+        assert_eq!(requested["stream"], true);
+        assert_eq!(requested["stream_options"], json!({ "include_usage": true }));
     }
 }
 
@@ -194,10 +194,10 @@ async fn every_way_of_writing_a_character_survives_in_both_directions() {
 async fn calls_of_tools_pass_through_and_their_results_go_back() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
-    let asked = "use the tool weather Bern";
+    let requested = "use the tool weather Bern";
 
-    let whole = ada.post(CHAT, &with_tool(chat_request(asked))).await;
-    let stream = Heard::of(&ada.post(CHAT, &with_tool(streamed(asked))).await);
+    let whole = ada.post(CHAT, &with_tool(chat_request(requested))).await;
+    let stream = Heard::of(&ada.post(CHAT, &with_tool(streamed(requested))).await);
 
     let choice = &whole.body["choices"][0];
     let call = &choice["message"]["tool_calls"][0];
@@ -209,7 +209,7 @@ async fn calls_of_tools_pass_through_and_their_results_go_back() {
     assert_eq!(stream.calls[0].arguments, r#"{"city":"Bern"}"#);
     assert_eq!(Some(stream.calls[0].id.as_str()), call["id"].as_str());
 
-    let mut next = with_tool(streamed(asked));
+    let mut next = with_tool(streamed(requested));
     let result = json!({ "role": "tool", "tool_call_id": call["id"], "content": "rain" });
     for message in [choice["message"].clone(), result] {
         next["messages"].as_array_mut().unwrap().push(message);
@@ -219,14 +219,14 @@ async fn calls_of_tools_pass_through_and_their_results_go_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_fault_of_a_request_is_told_and_no_model_is_asked() {
+async fn each_fault_of_a_request_is_reported_and_no_model_is_called() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
     let message = json!({ "role": "user", "content": "x" });
     let faults = |answer: &Answer| -> Vec<(String, String)> {
         let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
-        let told = answer.body["errors"].as_array().into_iter().flatten();
-        told.map(|it| (text(&it["field"]), text(&it["code"]))).collect()
+        let reported = answer.body["errors"].as_array().into_iter().flatten();
+        reported.map(|it| (text(&it["field"]), text(&it["code"]))).collect()
     };
 
     for (body, field, code) in [
@@ -263,7 +263,7 @@ async fn each_fault_of_a_request_is_told_and_no_model_is_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_an_upstream_the_proxy_says_so() {
+async fn without_an_upstream_the_proxy_states_so() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
@@ -280,7 +280,7 @@ async fn without_an_upstream_the_proxy_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_status_names_the_modes_that_a_model_serves_and_asks_none() {
+async fn the_status_names_the_modes_that_a_model_serves_and_requests_none() {
     let (demo, app) = with_demo().await;
     let partly = Setting::on(TestDatabase::sqlite())
         .with("Ai__Modes__Research__Endpoint", demo.endpoint())
@@ -302,7 +302,7 @@ async fn the_status_names_the_modes_that_a_model_serves_and_asks_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_templates_are_told_without_their_prompts() {
+async fn the_templates_are_reported_without_their_prompts() {
     let app = TestApp::spawn().await;
 
     let answer = app.signed_in().await.get("/api/ai/templates").await;

@@ -19,19 +19,19 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 on_both_databases!(
-    without_limits_nothing_else_is_told,
-    what_is_spent_is_told_by_window,
-    whoever_calls_with_a_key_is_told_of_its_purse_too,
+    without_limits_nothing_else_is_reported,
+    what_is_spent_is_reported_by_window,
+    whoever_calls_with_a_key_is_reported_of_its_purse_too,
     a_members_hour_and_day_refuse_by_their_names,
-    a_week_that_is_used_up_tells_of_pool_and_top_ups,
+    a_week_that_is_used_up_reports_of_pool_and_top_ups,
     a_groups_caps_refuse_without_the_pool,
     a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accounts,
     two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty,
     an_answer_is_capped_by_what_is_left,
     a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is,
-    who_hangs_up_before_the_usage_is_told_pays_for_what_was_streamed,
+    who_hangs_up_before_the_usage_is_reported_pays_for_what_was_streamed,
     nobody_is_admitted_unseen_while_the_database_is_away,
-    top_ups_are_given_and_checked_from_the_command_line,
+    top_ups_are_granted_and_checked_from_the_command_line,
     what_a_server_had_reserved_that_was_killed_is_released_by_another,
 );
 
@@ -82,15 +82,15 @@ fn capped(text: &str, tokens: i64) -> Value {
     body
 }
 
-async fn told(client: &Client) -> Value {
+async fn reported(client: &Client) -> Value {
     let answer = client.get(CREDITS).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.body
 }
 
 /// Once what ended is booked.
-async fn told_once(client: &Client, so: impl Fn(&Value) -> bool) -> Value {
-    until(async || Some(told(client).await).filter(|it| so(it))).await
+async fn reported_once(client: &Client, so: impl Fn(&Value) -> bool) -> Value {
+    until(async || Some(reported(client).await).filter(|it| so(it))).await
 }
 
 /// A refusal for a budget, without its sentence.
@@ -107,11 +107,11 @@ fn refused(answer: &Answer) -> Value {
     body
 }
 
-async fn without_limits_nothing_else_is_told(database: TestDatabase) {
+async fn without_limits_nothing_else_is_reported(database: TestDatabase) {
     let scene = start(database, "").await;
     let Scene { ada, app, demo, .. } = &scene;
 
-    let before = told(ada).await;
+    let before = reported(ada).await;
     ada.post(CHAT, &chat_request("good day")).await;
 
     assert_eq!(before, json!({ "limited": false }));
@@ -119,16 +119,16 @@ async fn without_limits_nothing_else_is_told(database: TestDatabase) {
     assert_eq!(app.stranger().get(CREDITS).await.refusal(), (401, "unauthorized"));
 }
 
-async fn what_is_spent_is_told_by_window(database: TestDatabase) {
+async fn what_is_spent_is_reported_by_window(database: TestDatabase) {
     let settings = "credits.hourly=4000 credits.daily=5000 credits.weekly=6000 \
                     credits.group-daily=7000 credits.group-weekly=8000 credits.pool=true";
     let scene = start(database, settings).await;
     let Scene { ada, .. } = &scene;
 
     ada.post(CHAT, &capped("good day", 1000)).await;
-    let told = told_once(ada, |it| it["hourly"]["used"] == 7).await;
+    let reported = reported_once(ada, |it| it["hourly"]["used"] == 7).await;
 
-    let ends = told["weekly"]["resetsAt"].clone();
+    let ends = reported["weekly"]["resetsAt"].clone();
     let expected = json!({
         "limited": true,
         "hourly": { "limit": 4000, "used": 7 },
@@ -140,12 +140,12 @@ async fn what_is_spent_is_told_by_window(database: TestDatabase) {
             "weekly": { "limit": 8000, "used": 7, "resetsAt": ends },
         },
     });
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     let monday = ends.as_str().unwrap_or_default();
     assert!(monday.ends_with("T22:00:00Z") || monday.ends_with("T23:00:00Z"), "{monday}");
 }
 
-async fn whoever_calls_with_a_key_is_told_of_its_purse_too(database: TestDatabase) {
+async fn whoever_calls_with_a_key_is_reported_of_its_purse_too(database: TestDatabase) {
     let scene = start(database, "").await;
     let Scene { ada, app, .. } = &scene;
     let wish = json!({ "weeklyCredits": 1006 });
@@ -153,11 +153,11 @@ async fn whoever_calls_with_a_key_is_told_of_its_purse_too(database: TestDatabas
     let script = Client { access: Some(key), ..app.stranger() };
 
     assert_eq!(script.post(CHAT, &chat_request("good day")).await.status, 200);
-    let unlimited = told_once(&script, |it| it["key"]["used"] == 7).await;
+    let unlimited = reported_once(&script, |it| it["key"]["used"] == 7).await;
     app.admin("group set default credits.daily=5000").await.expect("settings");
     let refusal = refused(&script.post(CHAT, &chat_request("good day")).await);
-    let limited = told_once(&script, |it| it["limited"] == true).await;
-    let own = told(ada).await;
+    let limited = reported_once(&script, |it| it["limited"] == true).await;
+    let own = reported(ada).await;
     app.admin("group set default credits.weekly=5000 credits.pool=true").await.expect("a pool");
     let pooled = refused(&script.post(CHAT, &chat_request("good day")).await);
 
@@ -181,9 +181,9 @@ async fn a_members_hour_and_day_refuse_by_their_names(database: TestDatabase) {
     let long = format!("demo:chunks=300 {}", "word ".repeat(50));
 
     let first = ada.post(CHAT, &capped(&long, 1000)).await;
-    told_once(ada, |it| it["hourly"]["used"].as_i64() > Some(200)).await;
+    reported_once(ada, |it| it["hourly"]["used"].as_i64() > Some(200)).await;
     let hourly = refused(&ada.post(CHAT, &capped("good day", 1000)).await);
-    let used = told(ada).await["hourly"]["used"].clone();
+    let used = reported(ada).await["hourly"]["used"].clone();
     let mut last = Value::Null;
     for _ in 0..9 {
         clock.advance(Duration::from_mins(62));
@@ -192,7 +192,7 @@ async fn a_members_hour_and_day_refuse_by_their_names(database: TestDatabase) {
             last = refused(&answer);
             break;
         }
-        told_once(ada, |it| it["hourly"]["used"].as_i64() > Some(200)).await;
+        reported_once(ada, |it| it["hourly"]["used"].as_i64() > Some(200)).await;
     }
 
     assert_eq!(first.status, 200, "{}", first.text());
@@ -202,7 +202,7 @@ async fn a_members_hour_and_day_refuse_by_their_names(database: TestDatabase) {
     assert_eq!(last, of("daily", 2300, &last["used"]));
 }
 
-async fn a_week_that_is_used_up_tells_of_pool_and_top_ups(database: TestDatabase) {
+async fn a_week_that_is_used_up_reports_of_pool_and_top_ups(database: TestDatabase) {
     let scene = start(database, "credits.weekly=900").await;
     let Scene { ada, app, .. } = &scene;
 
@@ -215,19 +215,20 @@ async fn a_week_that_is_used_up_tells_of_pool_and_top_ups(database: TestDatabase
     let served = ada.post(CHAT, &chat_request("good day")).await;
 
     let week = |more: Value| {
-        let mut told = json!({ "period": "weekly", "unit": "credits", "limit": 900, "used": 0 });
+        let mut reported =
+            json!({ "period": "weekly", "unit": "credits", "limit": 900, "used": 0 });
         let fields = more.as_object().cloned().unwrap_or_default();
-        told.as_object_mut().expect("an object").extend(fields);
-        told
+        reported.as_object_mut().expect("an object").extend(fields);
+        reported
     };
     assert_eq!(plain, week(json!({})));
     assert_eq!(pooled, week(json!({ "poolLimit": 0, "poolUsed": 0 })));
     let both = json!({ "poolLimit": 0, "poolUsed": 0, "topUpGranted": 1, "topUpUsed": 0 });
     assert_eq!(topped_up, week(both));
     assert_eq!(served.status, 200, "{}", served.text());
-    let told = told_once(ada, |it| it["weekly"]["used"] == 7).await;
+    let reported = reported_once(ada, |it| it["weekly"]["used"] == 7).await;
     let top_up = json!({ "granted": 5001, "consumed": 0, "remaining": 5001, "isActive": true });
-    assert_eq!(told["topUp"], top_up);
+    assert_eq!(reported["topUp"], top_up);
 }
 
 async fn a_groups_caps_refuse_without_the_pool(database: TestDatabase) {
@@ -237,7 +238,7 @@ async fn a_groups_caps_refuse_without_the_pool(database: TestDatabase) {
 
     let answer = ada.post(CHAT, &chat_request("good day")).await;
     let daily = refused(&answer);
-    // It asks for more than there ever is: a minute would not help.
+    // It requests more than there ever is: a minute would not help.
     let wait: u64 = answer.header("retry-after").expect("a time").parse().expect("seconds");
     assert!((86_400..=87_300).contains(&wait), "{wait}");
     let set = "group set default credits.group-daily=0 credits.group-weekly=900";
@@ -257,7 +258,7 @@ async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accou
     app.reload(&json!({ "FreeTier": { "Suspended": true } }));
 
     let refusal = refused(&ada.post(CHAT, &chat_request("good day")).await);
-    let told = told(ada).await;
+    let reported = reported(ada).await;
     let person =
         json!({ "email": "new@example.org", "password": pia_server_testkit::harness::PASSWORD });
     let register = app.stranger().post("/auth/register", &person).await;
@@ -271,7 +272,7 @@ async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accou
     });
 
     assert_eq!(refusal, json!({ "period": "free_tier_suspended" }));
-    assert_eq!(told, json!({ "limited": false, "suspended": true }));
+    assert_eq!(reported, json!({ "limited": false, "suspended": true }));
     assert_eq!(register.refusal(), (403, "free_tier_suspended"));
     assert_eq!(demo.call_counts().calls, 0);
     paying.await;
@@ -308,7 +309,7 @@ async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(datab
     refusals += settled.await;
     let check = app.admin("credits check").await;
     drop(open);
-    told_once(ada, |it| it["groupCap"]["weekly"]["used"].as_i64() > Some(0)).await;
+    reported_once(ada, |it| it["groupCap"]["weekly"]["used"].as_i64() > Some(0)).await;
 
     assert_eq!((demo.call_counts().calls, refusals), (50, 150));
     assert!(check.is_ok(), "{check:?}");
@@ -319,14 +320,14 @@ async fn an_answer_is_capped_by_what_is_left(database: TestDatabase) {
     let Scene { ada, demo, .. } = &scene;
 
     ada.post(CHAT, &capped("good day", 1500)).await;
-    let asked = demo.last().body["max_tokens"].clone();
+    let requested = demo.last().body["max_tokens"].clone();
     let mut body = chat_request("good day");
     body["max_completion_tokens"] = 90_000.into();
-    told_once(ada, |it| it["daily"]["used"] == 7).await;
+    reported_once(ada, |it| it["daily"]["used"] == 7).await;
     ada.post(CHAT, &body).await;
     let left = demo.last().body;
 
-    assert_eq!(asked, 1500);
+    assert_eq!(requested, 1500);
     let cap = left["max_completion_tokens"].as_i64().unwrap_or_default();
     assert!((1900..2000).contains(&cap), "{left}");
     assert_eq!(left.get("max_tokens"), None);
@@ -345,16 +346,18 @@ async fn a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is(database
     let elsewhere = Client { addr: other.addr, ..ada.clone() };
 
     let optimised = elsewhere.post(OPTIMIZE, &json!({ "text": "x" })).await;
-    let told = told_once(ada, |it| it["daily"]["used"] == 1500).await;
+    let reported = reported_once(ada, |it| it["daily"]["used"] == 1500).await;
 
     let daily = json!({ "period": "daily", "unit": "credits", "limit": 3000, "used": 1500 });
     assert_eq!(refused(&optimised), daily);
     let wait: u64 = optimised.header("retry-after").expect("a time").parse().expect("seconds");
     assert!((86_400..=87_300).contains(&wait), "{wait}");
-    assert_eq!(told["daily"], json!({ "limit": 3000, "used": 1500 }));
+    assert_eq!(reported["daily"], json!({ "limit": 3000, "used": 1500 }));
 }
 
-async fn who_hangs_up_before_the_usage_is_told_pays_for_what_was_streamed(database: TestDatabase) {
+async fn who_hangs_up_before_the_usage_is_reported_pays_for_what_was_streamed(
+    database: TestDatabase,
+) {
     let scene = start(database, "credits.daily=90000").await;
     let Scene { ada, app, .. } = &scene;
 
@@ -362,9 +365,9 @@ async fn who_hangs_up_before_the_usage_is_told_pays_for_what_was_streamed(databa
     let mut streaming = Live::ask(ada, CHAT, &streamed(text)).await;
     streaming.times("data: ", 30).await;
     drop(streaming);
-    let told = told_once(ada, |it| it["daily"]["used"].as_i64() > Some(0)).await;
+    let reported = reported_once(ada, |it| it["daily"]["used"].as_i64() > Some(0)).await;
 
-    let used = told["daily"]["used"].as_i64().unwrap_or_default();
+    let used = reported["daily"]["used"].as_i64().unwrap_or_default();
     assert!((29..400).contains(&used), "{used}");
     assert!(app.admin("credits check").await.is_ok());
 }
@@ -383,18 +386,18 @@ async fn nobody_is_admitted_unseen_while_the_database_is_away(database: TestData
     assert_eq!((served.status, demo.call_counts().calls), (200, 1));
 }
 
-async fn top_ups_are_given_and_checked_from_the_command_line(database: TestDatabase) {
+async fn top_ups_are_granted_and_checked_from_the_command_line(database: TestDatabase) {
     let scene = start(database, "").await;
     let Scene { app, .. } = &scene;
 
-    let given = app.admin("credits top-up default 7").await;
+    let input = app.admin("credits top-up default 7").await;
     let again = app.admin("credits top-up DEFAULT 3").await;
     let unknown = app.admin("credits top-up Nobody 3").await;
     let sound = app.admin("credits check").await;
     app.execute("UPDATE credit_windows SET reserved = 5").await;
     let unsound = app.admin("credits check").await;
 
-    assert_eq!(given.expect("a top-up"), "Default was given 7 credits, 7 in all.\n");
+    assert_eq!(input.expect("a top-up"), "Default was given 7 credits, 7 in all.\n");
     assert_eq!(again.expect("a top-up"), "Default was given 3 credits, 10 in all.\n");
     assert!(unknown.is_err_and(|it| it.to_string().contains("there is no such group")));
     assert_eq!(sound.expect("a check"), "What is reserved is what open calls may spend.\n");
@@ -433,7 +436,7 @@ async fn what_a_server_had_reserved_that_was_killed_is_released_by_another(datab
     let set = words.iter().fold(server.beside(), |call, word| call.argument(word)).run();
     assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
     // Its own copy of what the group says is five seconds old at most.
-    until(async || told(&ada).await["limited"].as_bool().filter(|it| *it)).await;
+    until(async || reported(&ada).await["limited"].as_bool().filter(|it| *it)).await;
 
     let mut open = Vec::new();
     for _ in 0..100 {

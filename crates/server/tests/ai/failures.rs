@@ -29,7 +29,7 @@ fn failed(answer: &Answer) -> (String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_upstream_refuses_is_a_bad_gateway_that_tells_nothing_of_it() {
+async fn what_an_upstream_refuses_is_a_bad_gateway_that_reports_nothing_of_it() {
     let json = format!(r#"{{"error":{{"message":"{SECRET}","type":"x","code":"{SECRET}"}}}}"#);
     let html = format!("<html><body>{SECRET}</body></html>");
     let broken = format!(r#"{{"choices":[{{"message":{{"content":"{SECRET}""#);
@@ -54,19 +54,19 @@ async fn what_an_upstream_refuses_is_a_bad_gateway_that_tells_nothing_of_it() {
         let app = before(&upstream.endpoint).start().await;
         let ada = app.signed_in().await;
 
-        for (asked, (path, request)) in each_way("x").into_iter().enumerate() {
+        for (requested, (path, request)) in each_way("x").into_iter().enumerate() {
             let answer = ada.post(path, &request).await;
 
             assert_eq!(answer.refusal(), (502, "upstream_failed"), "{status} {kind} {request}");
-            let told = format!("{:?} {}", answer.headers, answer.text());
-            assert!(!told.contains(SECRET), "{told}");
-            assert_eq!(upstream.calls().len(), asked + 1, "{status}: no call is repeated");
+            let reported = format!("{:?} {}", answer.headers, answer.text());
+            assert!(!reported.contains(SECRET), "{reported}");
+            assert_eq!(upstream.calls().len(), requested + 1, "{status}: no call is repeated");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_busy_upstream_is_a_bad_gateway_that_says_when_to_come_again() {
+async fn a_busy_upstream_is_a_bad_gateway_that_states_when_to_come_again() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
@@ -82,7 +82,7 @@ async fn a_busy_upstream_is_a_bad_gateway_that_says_when_to_come_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn too_long_a_conversation_is_told_in_words_that_clients_know() {
+async fn too_long_a_conversation_is_reported_in_words_that_clients_know() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
@@ -187,12 +187,12 @@ async fn a_stream_that_breaks_ends_with_an_error_and_done() {
 
         let answer = app.signed_in().await.post(CHAT, &streamed("x")).await;
 
-        let shown: String = stream.chars().take(300).collect();
+        let presented: String = stream.chars().take(300).collect();
         let (title, text) = failed(&answer);
-        assert_eq!(title, "Bad Gateway", "{shown}");
-        assert_eq!(text, "The upstream AI provider could not answer the request.", "{shown}");
-        assert_eq!(Heard::of(&answer).text, "begun", "{shown}");
-        assert_eq!(upstream.calls().len(), 1, "{shown}");
+        assert_eq!(title, "Bad Gateway", "{presented}");
+        assert_eq!(text, "The upstream AI provider could not answer the request.", "{presented}");
+        assert_eq!(Heard::of(&answer).text, "begun", "{presented}");
+        assert_eq!(upstream.calls().len(), 1, "{presented}");
     }
 }
 
@@ -222,7 +222,7 @@ async fn a_stream_of_which_nothing_can_be_read_is_a_bad_gateway() {
     let unreadable = b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\n";
     let done = "data: [DONE]\n\n";
     let head = EVENTS.as_bytes();
-    let asked = [(CHAT, streamed("x")), (OPTIMIZE, json!({ "text": "x", "stream": true }))];
+    let requested = [(CHAT, streamed("x")), (OPTIMIZE, json!({ "text": "x", "stream": true }))];
 
     for body in
         [done.to_owned(), format!("data: {{\"x\":\n\n{done}"), format!("data: <html>\n\n{done}")]
@@ -230,7 +230,7 @@ async fn a_stream_of_which_nothing_can_be_read_is_a_bad_gateway() {
         let upstream = Fixed::answering([head, body.as_bytes()].concat()).await;
         let app = before(&upstream.endpoint).start().await;
         let ada = app.signed_in().await;
-        for (path, request) in &asked {
+        for (path, request) in &requested {
             let answer = ada.post(path, request).await;
             assert_eq!(answer.refusal(), (502, "upstream_failed"), "{path} {body}");
         }
@@ -240,7 +240,7 @@ async fn a_stream_of_which_nothing_can_be_read_is_a_bad_gateway() {
     let upstream = Fixed::answering(lost).await;
     let app = before(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
-    for (path, request) in &asked {
+    for (path, request) in &requested {
         let answer = ada.post(path, request).await;
         let heard = Heard::of(&answer);
         assert_eq!(heard.error.expect("an error").0, "Bad Gateway", "{path}");
@@ -248,7 +248,7 @@ async fn a_stream_of_which_nothing_can_be_read_is_a_bad_gateway() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn usage_that_is_written_oddly_is_told_plainly_in_whole_answers_too() {
+async fn usage_that_is_written_oddly_is_reported_plainly_in_whole_answers_too() {
     let odd = json!({
         "choices": [{ "message": { "content": "Fine." }, "finish_reason": "stop" }],
         "usage": { "prompt_tokens": "5", "completion_tokens": 2.0, "total_tokens": -1 },
@@ -259,8 +259,8 @@ async fn usage_that_is_written_oddly_is_told_plainly_in_whole_answers_too() {
     let answer = app.signed_in().await.post(CHAT, &chat_request("x")).await;
 
     let usage = &answer.body["usage"];
-    let told = ["prompt_tokens", "completion_tokens", "total_tokens"].map(|it| &usage[it]);
-    assert_eq!(told, [5, 2, 7]);
+    let reported = ["prompt_tokens", "completion_tokens", "total_tokens"].map(|it| &usage[it]);
+    assert_eq!(reported, [5, 2, 7]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -268,7 +268,7 @@ async fn an_address_that_readers_differ_about_is_not_passed_on() {
     let upstream = Fixed::giving(pia_server_testkit::ai_peer::WHOLE).await;
     let app = before(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
-    let asked = |part: Value| {
+    let requested = |part: Value| {
         let content = json!([{ "type": "text", "text": "http://10.0.0.1/" }, part]);
         json!({ "messages": [{ "role": "user", "content": content }] })
     };
@@ -281,7 +281,7 @@ async fn an_address_that_readers_differ_about_is_not_passed_on() {
         (json!({ "image_url": { "url": "http://127.0.0.1.nip.io/" } }), "image_url.url"),
         (json!({ "image_url": { "url": "https://example.com/redirects" } }), "image_url.url"),
     ] {
-        let answer = ada.post(CHAT, &asked(part)).await;
+        let answer = ada.post(CHAT, &requested(part)).await;
 
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{place}");
         let error = &answer.body["errors"][0];
@@ -289,12 +289,12 @@ async fn an_address_that_readers_differ_about_is_not_passed_on() {
         assert_eq!(error["field"], format!("messages[0].content[1].{place}"));
     }
     let fine = json!({ "image_url": { "url": "data:image/png;base64,iVBORw0KGgo=" } });
-    assert_eq!(ada.post(CHAT, &asked(fine)).await.status, 200);
+    assert_eq!(ada.post(CHAT, &requested(fine)).await.status, 200);
     assert_eq!(upstream.calls().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_demo_upstreams_faults_in_mid_stream_are_told() {
+async fn the_demo_upstreams_faults_in_mid_stream_are_reported() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
@@ -310,7 +310,7 @@ async fn the_demo_upstreams_faults_in_mid_stream_are_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upstream_that_never_says_done_is_believed_after_its_reason_for_the_end() {
+async fn an_upstream_that_never_states_done_is_believed_after_its_reason_for_the_end() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
@@ -345,7 +345,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_without_end_is_given_up() {
+async fn an_answer_without_end_is_abandoned() {
     let upstream = Peer::start().await;
     let app = before(&upstream.endpoint)
         .with("Ai__MaxEventBytes", "64KiB")

@@ -22,7 +22,7 @@ use self::upstream::{Deed, Then, Upstream};
 
 on_both_databases!(
     after_every_fault_of_an_upstream_nothing_is_left_open,
-    an_upstream_that_takes_no_connection_is_given_up,
+    an_upstream_that_takes_no_connection_is_abandoned,
 );
 
 /// Maximum of open calls at the upstream; one of three waits.
@@ -33,7 +33,7 @@ const FAILED: (&str, &str) =
 
 /// Expected result for a caller.
 #[derive(Debug, Clone, Copy)]
-enum Told {
+enum Reported {
     Refused(u16, &'static str),
     /// The beginning of an answer, and this error.
     Broken((&'static str, &'static str)),
@@ -45,18 +45,18 @@ enum Told {
 struct Fault {
     name: &'static str,
     deed: Deed,
-    whole: Told,
-    stream: Told,
+    whole: Reported,
+    stream: Reported,
 }
 
-const REFUSED: Told = Told::Refused(502, "upstream_failed");
-const TOO_LATE: Told = Told::Refused(504, "upstream_timeout");
+const REFUSED: Reported = Reported::Refused(502, "upstream_failed");
+const TOO_LATE: Reported = Reported::Refused(504, "upstream_timeout");
 
 fn fault(
     name: &'static str,
     (whole, stream): (impl Into<Vec<u8>>, impl Into<Vec<u8>>),
     then: Then,
-    (to_whole, to_stream): (Told, Told),
+    (to_whole, to_stream): (Reported, Reported),
 ) -> Fault {
     let deed = Deed { whole: whole.into(), stream: stream.into(), then };
     Fault { name, deed, whole: to_whole, stream: to_stream }
@@ -76,12 +76,12 @@ fn unfinished(rest: &str) -> String {
 /// Returns the faults that fail by themselves, however long it may take.
 fn faults() -> Vec<Fault> {
     use Then::{HangsUp, HangsUpAfterBytes, Resets};
-    let broken = (REFUSED, Told::Broken(FAILED));
+    let broken = (REFUSED, Reported::Broken(FAILED));
     let part = unfinished(r#"{"choices":[{"message":{"content":"be"#);
     let error = r#"{"error":{"message":"down","code":500}}"#;
     let both = |answer: String| (answer.clone(), answer);
-    let served = (Told::Answered, Told::Answered);
-    let busy = Told::Refused(502, "upstream_busy");
+    let served = (Reported::Answered, Reported::Answered);
+    let busy = Reported::Refused(502, "upstream_busy");
     let later = format!("{JSON}retry-after: 7\r\n");
     let strange = WHOLE.replace("Fine", "Fine \u{1}");
     let strange: Vec<u8> =
@@ -131,7 +131,7 @@ fn faults() -> Vec<Fault> {
 fn stamp_gaps() -> Vec<Fault> {
     use Then::{Drips, IsSilent};
     let head = "HTTP/1.1 200 OK\r\nx-slow:";
-    let broken = (TOO_LATE, Told::Broken(TIMED_OUT));
+    let broken = (TOO_LATE, Reported::Broken(TIMED_OUT));
     vec![
         fault("half-open", ("", ""), IsSilent, (TOO_LATE, TOO_LATE)),
         fault("half-open in mid-answer", (unfinished("{"), begun("")), IsSilent, broken),
@@ -140,8 +140,8 @@ fn stamp_gaps() -> Vec<Fault> {
     ]
 }
 
-impl Told {
-    fn is_told_by(self, answer: &Answer, name: &str) {
+impl Reported {
+    fn is_reported_by(self, answer: &Answer, name: &str) {
         match self {
             Self::Refused(status, code) => {
                 assert_eq!(answer.refusal(), (status, code), "{name}");
@@ -164,16 +164,16 @@ fn ways() -> [(&'static str, Value); 3] {
 }
 
 /// Asks in all ways at once.
-async fn is_told(ada: &Client, name: &str, (whole, stream): (Told, Told)) {
+async fn is_reported(ada: &Client, name: &str, (whole, stream): (Reported, Reported)) {
     let [one, other, third] = ways();
     let (one, other, third) = tokio::join!(
         ada.post(one.0, &one.1),
         ada.post(other.0, &other.1),
         ada.post(third.0, &third.1),
     );
-    whole.is_told_by(&one, name);
-    stream.is_told_by(&other, name);
-    whole.is_told_by(&third, name);
+    whole.is_reported_by(&one, name);
+    stream.is_reported_by(&other, name);
+    whole.is_reported_by(&third, name);
 }
 
 /// Calls: reserved for, open at the upstream, waiting for it.
@@ -182,8 +182,8 @@ const LOAD: [&str; 3] =
 /// Requests, the one that looks among them, and usage that is not yet written.
 const REST: [&str; 2] = ["pia_http_requests_in_flight", "pia_ai_usage_waiting"];
 
-/// Gauges, as `/metrics` tells them.
-async fn told<const N: usize>(app: &TestApp, gauges: [&str; N]) -> [u64; N] {
+/// Gauges, as `/metrics` reports them.
+async fn reported<const N: usize>(app: &TestApp, gauges: [&str; N]) -> [u64; N] {
     let text = app.stranger().get("/metrics").await.text();
     gauges.map(|name| {
         let mut lines = text.lines().filter_map(|it| it.strip_prefix(name)?.strip_prefix(' '));
@@ -195,7 +195,7 @@ async fn told<const N: usize>(app: &TestApp, gauges: [&str; N]) -> [u64; N] {
 /// reserved, nor of their turns, requests, connections and usage.
 async fn is_idle(app: &TestApp, upstream: Option<&Upstream>) {
     until(async || {
-        let idle = told(app, LOAD).await == [0; 3] && told(app, REST).await == [1, 0];
+        let idle = reported(app, LOAD).await == [0; 3] && reported(app, REST).await == [1, 0];
         let connections = upstream.map_or(0, Upstream::open);
         (idle && connections == 0).then_some(())
     })
@@ -229,7 +229,7 @@ async fn after_every_fault_of_an_upstream_nothing_is_left_open(database: TestDat
     for (path, body) in ways() {
         open.push(Live::ask(&ada, path, &body).await);
     }
-    until(async || (told(&app, LOAD).await == [3, MAX_WAITING_CALLS, 1]).then_some(())).await;
+    until(async || (reported(&app, LOAD).await == [3, MAX_WAITING_CALLS, 1]).then_some(())).await;
     drop(open);
     is_idle(&app, Some(&upstream)).await;
     let tasks = alive();
@@ -237,18 +237,18 @@ async fn after_every_fault_of_an_upstream_nothing_is_left_open(database: TestDat
     for fault in faults() {
         let before = upstream.calls();
         upstream.does(&fault.deed);
-        is_told(&ada, fault.name, (fault.whole, fault.stream)).await;
+        is_reported(&ada, fault.name, (fault.whole, fault.stream)).await;
         assert_eq!(upstream.calls() - before, 3, "{}: no call is repeated", fault.name);
     }
     let short = json!({ "FirstByteTimeout": "2s", "SilenceTimeout": "2s", "AnswerTimeout": "2s" });
     app.reload(&json!({ "Ai": short }));
     for fault in stamp_gaps() {
         upstream.does(&fault.deed);
-        is_told(&ada, fault.name, (fault.whole, fault.stream)).await;
+        is_reported(&ada, fault.name, (fault.whole, fault.stream)).await;
     }
     is_idle(&app, Some(&upstream)).await;
     upstream.ends().await;
-    is_told(&ada, "refused", (REFUSED, REFUSED)).await;
+    is_reported(&ada, "refused", (REFUSED, REFUSED)).await;
     is_idle(&app, None).await;
 
     // The pool may have opened a connection or two meanwhile.
@@ -264,7 +264,7 @@ async fn nothing_is_reserved(app: &TestApp) {
     assert!(check.is_ok(), "{check:?}");
 }
 
-async fn an_upstream_that_takes_no_connection_is_given_up(database: TestDatabase) {
+async fn an_upstream_that_takes_no_connection_is_abandoned(database: TestDatabase) {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
     let listener = socket.listen(1).expect("a listener");
@@ -280,7 +280,7 @@ async fn an_upstream_that_takes_no_connection_is_given_up(database: TestDatabase
     let setting = Setting::on(database).with_upstream(&format!("http://{address}/v1"));
     let (app, ada) = start(setting.with("Ai__ConnectTimeout", "1s")).await;
 
-    is_told(&ada, "no connection", (REFUSED, REFUSED)).await;
+    is_reported(&ada, "no connection", (REFUSED, REFUSED)).await;
     is_idle(&app, None).await;
 
     nothing_is_reserved(&app).await;

@@ -34,13 +34,14 @@ async fn a_request_with_images_may_have_32_mib_and_no_more() {
     let taken = ada.send("POST", CHAT, &[JSON], &body).await;
     let refused = ada.send("POST", CHAT, &[JSON, ("content-length", &announced)], b"{").await;
 
-    let asked = upstream.call().body;
+    let requested = upstream.call().body;
     let prefix = br#"{"messages":"#;
     let end = body.windows(2).rposition(|it| it == b"]}").unwrap();
     let messages = &body[prefix.len()..end];
     assert_eq!(taken.status, 200, "{}", taken.text());
     assert!(
-        asked.starts_with(prefix) && asked[prefix.len()..].starts_with(&messages[..32 * MIB - 64])
+        requested.starts_with(prefix)
+            && requested[prefix.len()..].starts_with(&messages[..32 * MIB - 64])
     );
     assert_eq!(refused.refusal(), (413, "body_too_large"));
     assert_eq!(refused.body["limit"], 32 * MIB);
@@ -109,7 +110,7 @@ async fn four_large_requests_at_once_are_each_held_once() {
     let before = peak(&program);
 
     // No upstream reads before all of them have come in.
-    let asked =
+    let requested =
         tokio::join!(ask(&ada, &body), ask(&ada, &body), ask(&ben, &body), ask(&ben, &body));
     let mut waiting = Vec::new();
     for _ in 0..4 {
@@ -122,7 +123,7 @@ async fn four_large_requests_at_once_are_each_held_once() {
     }
 
     assert!(grown < 160 * MIB, "{} MiB for 4 x 30", grown / MIB);
-    for live in [asked.0, asked.1, asked.2, asked.3] {
+    for live in [requested.0, requested.1, requested.2, requested.3] {
         assert_eq!(live.rest().await.status, 200);
     }
 }

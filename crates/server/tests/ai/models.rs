@@ -13,7 +13,7 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 on_both_databases! {
-    a_group_says_who_serves_a_mode_a_persona_and_a_name,
+    a_group_states_who_serves_a_mode_a_persona_and_a_name,
     two_servers_together_ask_an_upstream_no_more_than_it_may_be,
 }
 
@@ -52,7 +52,7 @@ async fn answered(caller: &Client, mode: &str, request: &Value) -> String {
     answer.body["choices"][0]["message"]["content"].as_str().expect("a text").to_owned()
 }
 
-async fn a_group_says_who_serves_a_mode_a_persona_and_a_name(database: TestDatabase) {
+async fn a_group_states_who_serves_a_mode_a_persona_and_a_name(database: TestDatabase) {
     let default = Fixed::giving(&saying("default")).await;
     let (large, coder) =
         (Fixed::giving(&saying("large")).await, Fixed::giving(&saying("coder")).await);
@@ -166,7 +166,7 @@ async fn two_servers_together_ask_an_upstream_no_more_than_it_may_be(database: T
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fallback_answers_for_a_model_that_is_down_and_the_metrics_tell() {
+async fn a_fallback_answers_for_a_model_that_is_down_and_the_metrics_report() {
     let error = r#"{"error":{"message":"down"}}"#;
     let down = Fixed::answering(response(
         "503 Service Unavailable",
@@ -203,7 +203,7 @@ async fn a_fallback_answers_for_a_model_that_is_down_and_the_metrics_tell() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upstream_is_asked_no_more_than_it_may_be() {
+async fn an_upstream_is_called_no_more_than_it_may_be() {
     let upstream = Fixed::giving(&saying("one")).await;
     let setting =
         with_entries(Setting::on(TestDatabase::sqlite()), &upstream, &[("only", &upstream)]);

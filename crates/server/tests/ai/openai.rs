@@ -1,4 +1,4 @@
-//! The surface of OpenAI's clients: what they name, and how errors are told.
+//! The surface of OpenAI's clients: what they name, and how errors are reported.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn named(model: &str, text: &str) -> Value {
     request
 }
 
-fn told(answer: &Answer) -> (u16, &str, &str, Option<&str>) {
+fn reported(answer: &Answer) -> (u16, &str, &str, Option<&str>) {
     let error = &answer.body["error"];
     assert!(error["message"].as_str().is_some_and(|it| !it.is_empty()), "{}", answer.text());
     let text = |key: &str| error[key].as_str();
@@ -75,7 +75,7 @@ async fn each_refusal_is_an_object_with_a_type_and_a_code() {
     ];
 
     for (answer, expected) in &cases {
-        assert_eq!(told(answer), *expected, "{}", answer.text());
+        assert_eq!(reported(answer), *expected, "{}", answer.text());
     }
     let upgrade = ada.send("GET", CHAT, &[("upgrade", "websocket")], b"").await;
     assert_eq!(upgrade.header("connection"), Some("close"));
@@ -96,7 +96,7 @@ fn bad_request(message: &str) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_repeat_cannot_mend_says_so_on_both_surfaces() {
+async fn what_a_repeat_cannot_mend_states_so_on_both_surfaces() {
     for (message, status, code, desktop) in [
         (
             "This model's maximum context length is 8192 tokens.",
@@ -108,7 +108,7 @@ async fn what_a_repeat_cannot_mend_says_so_on_both_surfaces() {
     ] {
         let (openai, desktops) = refused_by(bad_request(message)).await;
 
-        assert_eq!(told(&openai), (status, "invalid_request_error", code, None));
+        assert_eq!(reported(&openai), (status, "invalid_request_error", code, None));
         assert_eq!(desktops.status, desktop, "{}", desktops.text());
         for answer in [&openai, &desktops] {
             assert_eq!(answer.header("x-should-retry"), Some("false"), "{}", answer.text());
@@ -117,12 +117,12 @@ async fn what_a_repeat_cannot_mend_says_so_on_both_surfaces() {
     }
     let failed = response("500 Oh", "", "").into_bytes();
     let (openai, _) = refused_by(failed).await;
-    assert_eq!(told(&openai), (502, "server_error", "upstream_failed", None));
+    assert_eq!(reported(&openai), (502, "server_error", "upstream_failed", None));
     assert_eq!(openai.header("x-should-retry"), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_spent_budget_is_told_with_when_it_is_whole_again() {
+async fn a_spent_budget_is_reported_with_when_it_is_whole_again() {
     let upstream = Fixed::giving(WHOLE).await;
     let app = before(&upstream.endpoint).start().await;
     app.admin("group set default credits.daily=1").await.expect("a limit");
@@ -131,7 +131,7 @@ async fn a_spent_budget_is_told_with_when_it_is_whole_again() {
 
     let answer = ada.post(CHAT, &chat_request(&long)).await;
 
-    assert_eq!(told(&answer), (429, "insufficient_quota", "insufficient_quota", None));
+    assert_eq!(reported(&answer), (429, "insufficient_quota", "insufficient_quota", None));
     assert!(answer.body["error"]["resetsAt"].is_string(), "{}", answer.text());
     assert_eq!(answer.header("x-should-retry"), Some("false"));
     assert!(answer.header("retry-after").is_some());
@@ -146,7 +146,7 @@ async fn too_many_requests_are_worth_a_repeat() {
 
     let answer = ada.post(CHAT, &chat_request("Hi")).await;
 
-    assert_eq!(told(&answer), (429, "rate_limit_error", "rate_limit_exceeded", None));
+    assert_eq!(reported(&answer), (429, "rate_limit_error", "rate_limit_exceeded", None));
     assert_eq!(answer.header("x-should-retry"), None);
 }
 

@@ -98,6 +98,6 @@ async fn the_client_for_python_reads_vectors() {
         .await
         .expect("an interpreter");
 
-    let said = String::from_utf8_lossy(&ran.stdout);
-    assert_eq!(said.trim(), "[0.5]", "{}", String::from_utf8_lossy(&ran.stderr));
+    let message = String::from_utf8_lossy(&ran.stdout);
+    assert_eq!(message.trim(), "[0.5]", "{}", String::from_utf8_lossy(&ran.stderr));
 }

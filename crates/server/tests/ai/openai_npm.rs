@@ -32,9 +32,9 @@ async fn run(script: &Client, cases: &[&str]) {
         .kill_on_drop(true)
         .output();
     let ran = ran.await.expect("Node.js");
-    let said = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
-    assert_eq!(said.matches("ok ").count(), cases.len(), "{said}");
+    let message = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{message}{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(message.matches("ok ").count(), cases.len(), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,7 +61,7 @@ async fn the_official_client_for_node_chats_streams_and_calls_tools_with_an_api_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_official_client_for_node_tells_errors_apart() {
+async fn the_official_client_for_node_reports_errors_apart() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
     let script = script(&app, &ada).await;

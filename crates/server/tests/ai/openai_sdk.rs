@@ -27,9 +27,9 @@ async fn run(caller: &Client, cases: &[&str]) {
         .kill_on_drop(true)
         .output();
     let ran = ran.await.expect("the interpreter that TEST_PYTHON names");
-    let said = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
-    assert_eq!(said.matches("ok ").count(), cases.len(), "{said}");
+    let message = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{message}{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(message.matches("ok ").count(), cases.len(), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -69,7 +69,7 @@ async fn the_official_client_needs_nothing_but_an_api_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_official_client_tells_errors_apart() {
+async fn the_official_client_reports_errors_apart() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
@@ -81,7 +81,7 @@ async fn the_official_client_tells_errors_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_official_client_tells_a_spent_budget() {
+async fn the_official_client_reports_a_spent_budget() {
     let demo = Demo::start(0).unwrap();
     let app = before(&demo.endpoint()).with("RateLimits__Ai", 1).start().await;
     let ada = app.signed_in().await;

@@ -51,9 +51,9 @@ async fn run(command: &mut Command, scene: &Scene) -> Output {
 }
 
 fn succeeded(output: &Output, cases: usize) {
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(said.matches("ok").count(), cases, "{said}");
+    let message = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{message}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(message.matches("ok").count(), cases, "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -38,21 +38,21 @@ async fn a_stream_is_framed_as_clients_demand() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn usage_is_told_once_between_the_end_and_done_and_only_when_asked_for() {
+async fn usage_is_reported_once_between_the_end_and_done_and_only_when_requested() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
     let mut unasked = streamed("good day");
     unasked["stream_options"] = Value::Null;
 
-    let told = Heard::of(&ada.post(CHAT, &streamed("good day")).await);
-    let kept = Heard::of(&ada.post(CHAT, &unasked).await);
+    let reported = Heard::of(&ada.post(CHAT, &streamed("good day")).await);
+    let stored = Heard::of(&ada.post(CHAT, &unasked).await);
 
     let with_usage = |heard: &Heard| -> Vec<usize> {
-        let told = |it: &Value| it.get("usage").is_some_and(Value::is_object);
-        (0..heard.chunks.len()).filter(|at| told(&heard.chunks[*at])).collect()
+        let reported = |it: &Value| it.get("usage").is_some_and(Value::is_object);
+        (0..heard.chunks.len()).filter(|at| reported(&heard.chunks[*at])).collect()
     };
-    let [.., end, usage] = &told.chunks[..] else { panic!("{told:?}") };
-    assert_eq!(with_usage(&told), [told.chunks.len() - 1]);
+    let [.., end, usage] = &reported.chunks[..] else { panic!("{reported:?}") };
+    assert_eq!(with_usage(&reported), [reported.chunks.len() - 1]);
     assert_eq!(usage["choices"], json!([]));
     assert_eq!(
         usage["usage"],
@@ -60,12 +60,12 @@ async fn usage_is_told_once_between_the_end_and_done_and_only_when_asked_for() {
     );
     assert_eq!(end["choices"][0]["delta"], json!({}));
     assert_eq!(end["choices"][0]["finish_reason"], "stop");
-    assert_eq!((with_usage(&kept), kept.usage), (vec![], None));
-    assert_eq!(kept.chunks.last(), Some(end));
+    assert_eq!((with_usage(&stored), stored.usage), (vec![], None));
+    assert_eq!(stored.chunks.last(), Some(end));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upstream_that_tells_no_usage_has_it_estimated() {
+async fn an_upstream_that_reports_no_usage_has_it_estimated() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 

@@ -58,7 +58,7 @@ async fn a_model_searches_the_web_and_its_caller_sees_the_answer() {
     let app = searching(&model, &linkup.endpoint, &[]).await;
     let ada = app.signed_in().await;
 
-    let asked = chat_request("what is new?").to_string();
+    let requested = chat_request("what is new?").to_string();
     let upstream = async {
         model.call().await.say(calling()).await;
         let message = json!({ "content": "See [Rust](https://rust-lang.org)." });
@@ -66,7 +66,8 @@ async fn a_model_searches_the_web_and_its_caller_sees_the_answer() {
             "usage": { "prompt_tokens": 30, "completion_tokens": 4 } });
         model.call().await.say(response("200 OK", JSON, &answer.to_string())).await;
     };
-    let (answer, ()) = tokio::join!(ada.send("POST", CHAT, &HEADERS, asked.as_bytes()), upstream);
+    let (answer, ()) =
+        tokio::join!(ada.send("POST", CHAT, &HEADERS, requested.as_bytes()), upstream);
 
     assert_eq!(answer.status, 200, "{}", answer.text());
     let message = &answer.body["choices"][0]["message"];
@@ -81,7 +82,7 @@ async fn a_model_searches_the_web_and_its_caller_sees_the_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_search_goes_on_with_another_key_within_its_bounds_and_the_metrics_tell() {
+async fn a_search_goes_on_with_another_key_within_its_bounds_and_the_metrics_report() {
     let (model, linkup) = (Peer::start().await, Peer::start().await);
     let more = [
         ("Ai__MaxWait", "200ms"),
@@ -90,8 +91,8 @@ async fn a_search_goes_on_with_another_key_within_its_bounds_and_the_metrics_tel
     ];
     let app = searching(&model, &linkup.endpoint, &more).await;
     let ada = app.signed_in().await;
-    let asked = chat_request("what is new?").to_string();
-    let ask = || ada.send("POST", CHAT, &HEADERS, asked.as_bytes());
+    let requested = chat_request("what is new?").to_string();
+    let ask = || ada.send("POST", CHAT, &HEADERS, requested.as_bytes());
 
     let upstream = async {
         model.call().await.say(calling()).await;
@@ -123,7 +124,7 @@ async fn a_search_in_a_stream_leaves_no_trace() {
     let ada = app.signed_in().await;
     let event = |choice: Value| format!("data: {}\n\n", json!({ "choices": [choice] }));
 
-    let asked = streamed("what is new?").to_string();
+    let requested = streamed("what is new?").to_string();
     let upstream = async {
         let calls = [
             event(json!({ "index": 0, "delta": { "content": "One moment. " } })),
@@ -137,7 +138,8 @@ async fn a_search_in_a_stream_leaves_no_trace() {
         ];
         model.call().await.say(format!("{EVENTS}{}data: [DONE]\n\n", answer.concat())).await;
     };
-    let (answer, ()) = tokio::join!(ada.send("POST", CHAT, &HEADERS, asked.as_bytes()), upstream);
+    let (answer, ()) =
+        tokio::join!(ada.send("POST", CHAT, &HEADERS, requested.as_bytes()), upstream);
 
     let heard = Heard::of(&answer);
     assert_eq!(
@@ -150,7 +152,7 @@ async fn a_search_in_a_stream_leaves_no_trace() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_of_anthropic_is_asked_in_its_words_and_answers_in_ours() {
+async fn a_model_of_anthropic_is_called_in_its_words_and_answers_in_ours() {
     let answer = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
         "content": [{ "type": "text", "text": "Good day." }], "stop_reason": "end_turn",
@@ -170,10 +172,10 @@ async fn a_model_of_anthropic_is_asked_in_its_words_and_answers_in_ours() {
     assert_eq!(answer.body["choices"][0]["message"]["content"], "Good day.");
     assert_eq!(answer.body["choices"][0]["finish_reason"], "stop");
     assert_eq!(answer.body["usage"]["prompt_tokens"], 12);
-    let [asked] = upstream.calls().try_into().expect("one call");
-    assert!(asked.head.starts_with("POST /v1/messages "), "{}", asked.head);
-    assert!(asked.headers().contains(&"x-api-key".to_owned()));
-    let body: Value = serde_json::from_str(&asked.text()).expect("JSON");
+    let [requested] = upstream.calls().try_into().expect("one call");
+    assert!(requested.head.starts_with("POST /v1/messages "), "{}", requested.head);
+    assert!(requested.headers().contains(&"x-api-key".to_owned()));
+    let body: Value = serde_json::from_str(&requested.text()).expect("JSON");
     assert_eq!(body["messages"][0]["role"], "user");
     assert!(body["max_tokens"].as_i64().is_some_and(|it| it > 0));
 }
@@ -230,15 +232,18 @@ async fn nobody_switches_on_what_an_upstream_runs() {
         other_doors[key] = value;
     }
     assert_eq!(ada.post(CHAT, &other_doors).await.status, 200);
-    let asked: Value = serde_json::from_str(&upstream.call().text()).expect("JSON");
+    let requested: Value = serde_json::from_str(&upstream.call().text()).expect("JSON");
     let mut keys: Vec<_> =
-        asked.as_object().expect("an object").keys().map(String::as_str).collect();
+        requested.as_object().expect("an object").keys().map(String::as_str).collect();
     keys.sort_unstable();
-    assert_eq!((keys, &asked["model"]), (vec!["messages", "model", "tools"], &json!("test-model")));
+    assert_eq!(
+        (keys, &requested["model"]),
+        (vec!["messages", "model", "tools"], &json!("test-model"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_upstream_may_run_costs_what_the_operator_says() {
+async fn what_an_upstream_may_run_costs_what_the_operator_states() {
     let upstream = Fixed::giving(WHOLE).await;
     let setting = Setting::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint);
     let app = setting.with("Ai__UpstreamTools", "web_search=40").start().await;
@@ -250,12 +255,12 @@ async fn what_an_upstream_may_run_costs_what_the_operator_says() {
 
     assert_eq!(first.status, 200, "{}", first.text());
     assert_eq!((second.status, second.error()), (429, "Token Limit Exceeded"));
-    let [asked] = upstream.calls().try_into().expect("one call");
-    let asked: Value = serde_json::from_str(&asked.text()).expect("JSON");
-    assert_eq!(asked["tools"], searching["tools"]);
-    let told = async || {
+    let [requested] = upstream.calls().try_into().expect("one call");
+    let requested: Value = serde_json::from_str(&requested.text()).expect("JSON");
+    assert_eq!(requested["tools"], searching["tools"]);
+    let reported = async || {
         let credits = ada.get("/api/ai/credits").await.body;
         Some(credits["hourly"]["used"].clone()).filter(|it| *it == 41)
     };
-    pia_server_testkit::patience::until(told).await;
+    pia_server_testkit::patience::until(reported).await;
 }

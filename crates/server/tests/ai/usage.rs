@@ -15,8 +15,8 @@ use serde_json::json;
 use uuid::Uuid;
 
 on_both_databases! {
-    answers_are_written_down_as_their_upstream_told,
-    what_no_upstream_told_is_estimated,
+    answers_are_written_down_as_their_upstream_reported,
+    what_no_upstream_reported_is_estimated,
     a_caller_who_leaves_has_used_something,
     a_call_that_failed_on_its_way_has_used_something_and_one_that_was_refused_nothing,
     a_database_that_is_away_keeps_no_answer_back,
@@ -78,7 +78,7 @@ fn names(mode: &str, outcome: &str) -> (String, String, String, String) {
     (mode.to_owned(), "OpenAI".to_owned(), "test-model".to_owned(), outcome.to_owned())
 }
 
-async fn answers_are_written_down_as_their_upstream_told(database: TestDatabase) {
+async fn answers_are_written_down_as_their_upstream_reported(database: TestDatabase) {
     let (_demo, _app, ada, ledger) = start(database).await;
     let research = [JSON, ("x-service-mode", "research")];
 
@@ -89,14 +89,14 @@ async fn answers_are_written_down_as_their_upstream_told(database: TestDatabase)
     let optimized = ada.post(OPTIMIZE, &json!({ "text": "good day" })).await;
     let all = ledger.once(4).await;
 
-    let told = |mode| (names(mode, "completed"), (2, 0, 5), false);
-    assert_eq!(rows, [told("Assistant"), told("Assistant"), told("Research")]);
+    let reported = |mode| (names(mode, "completed"), (2, 0, 5), false);
+    assert_eq!(rows, [reported("Assistant"), reported("Assistant"), reported("Research")]);
     let tokens = |key: &str| optimized.body[key].as_i64().unwrap_or_default();
     let used = (tokens("inputTokens"), 0, tokens("outputTokens"));
     assert_eq!(all[3], (names("Optimize", "completed"), used, false));
 }
 
-async fn what_no_upstream_told_is_estimated(database: TestDatabase) {
+async fn what_no_upstream_reported_is_estimated(database: TestDatabase) {
     let (_demo, _app, ada, ledger) = start(database).await;
     let text = format!("demo:no-usage demo:chunks=50 {}", "word ".repeat(200));
 

@@ -42,8 +42,8 @@ async fn an_account_made_by_a_browser_is_signed_in_to_by_a_program(database: Tes
 
 async fn an_invitation_as_typed_is_taken_by_a_browser(database: TestDatabase) {
     let app = Setting::on(database).with("LocalAuth__Registration", "invitation").start().await;
-    let said = app.admin(&format!("invite {TYPED}")).await.expect("an invitation");
-    let (_, token) = said.trim_end().rsplit_once("invitation=").expect("a link");
+    let message = app.admin(&format!("invite {TYPED}")).await.expect("an invitation");
+    let (_, token) = message.trim_end().rsplit_once("invitation=").expect("a link");
 
     let person = json!({ "email": SENT, "password": PASSWORD, "invitationToken": token });
     let made = app.stranger().post("/auth/register", &person).await;
@@ -72,10 +72,10 @@ async fn letters_go_to_the_ascii_form_of_a_domain(database: TestDatabase) {
     let app = Setting::on(database).with_relay(&relay).start().await;
     app.sign_up(TYPED).await;
 
-    let asked = json!({ "email": TYPED });
-    let asked = app.stranger().post("/auth/forgot-password", &asked).await;
+    let requested = json!({ "email": TYPED });
+    let requested = app.stranger().post("/auth/forgot-password", &requested).await;
 
     let mail = relay.next_mail().await;
-    assert_eq!((asked.status, &*mail.to), (200, &[SENT.to_owned()][..]));
+    assert_eq!((requested.status, &*mail.to), (200, &[SENT.to_owned()][..]));
     assert_eq!(mail.greeting, "[127.0.0.1]", "the host of Server:PublicUrl");
 }

@@ -22,8 +22,8 @@ use uuid::Uuid;
 use super::{faults, sign_in};
 
 on_both_databases!(
-    a_script_asks_models_with_a_key,
-    a_key_is_made_shown_once_and_listed,
+    a_script_calls_models_with_a_key,
+    a_key_is_made_presented_once_and_listed,
     a_key_that_is_taken_away_opens_nothing_at_once,
     the_operator_lists_keys_and_takes_them_away,
     a_key_is_good_until_its_end,
@@ -45,7 +45,7 @@ async fn remove(client: &Client, id: &str) -> Answer {
     client.send("DELETE", &format!("{PATH}/{id}"), &[], b"").await
 }
 
-async fn a_script_asks_models_with_a_key(database: TestDatabase) {
+async fn a_script_calls_models_with_a_key(database: TestDatabase) {
     let demo = Demo::start(0).expect("a demo upstream");
     let app = Setting::on(database).with_upstream(&demo.endpoint()).start().await;
     let ada = app.sign_up("ada@example.org").await;
@@ -62,8 +62,8 @@ async fn a_script_asks_models_with_a_key(database: TestDatabase) {
 
     assert_eq!((status.status, templates.status, better.status), (200, 200, 200));
     for answer in answers {
-        let said = &answer.body["choices"][0]["message"]["content"];
-        assert_eq!((answer.status, said), (200, &json!("Demo answer to: good day")));
+        let message = &answer.body["choices"][0]["message"]["content"];
+        assert_eq!((answer.status, message), (200, &json!("Demo answer to: good day")));
     }
     let used = text(&listed.body["items"][0]["lastUsedAt"]);
     assert!(used.ends_with('Z'), "{used}");
@@ -75,7 +75,7 @@ async fn a_script_asks_models_with_a_key(database: TestDatabase) {
     until(async || (app.count(&theirs).await == 3).then_some(())).await;
 }
 
-async fn a_key_is_made_shown_once_and_listed(database: TestDatabase) {
+async fn a_key_is_made_presented_once_and_listed(database: TestDatabase) {
     let app = Setting::on(database).with_mail().start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
 
@@ -89,8 +89,8 @@ async fn a_key_is_made_shown_once_and_listed(database: TestDatabase) {
     let export = ada.send("GET", "/auth/account/export", &json, b"").await;
 
     assert_eq!(keys(&plain), ["apiKey", "createdAt", "id", "name", "scopes"]);
-    let shown = text(&plain["apiKey"]);
-    assert!(shown.len() == 47 && shown.starts_with("pia_"), "{shown}");
+    let presented = text(&plain["apiKey"]);
+    assert!(presented.len() == 47 && presented.starts_with("pia_"), "{presented}");
     let items = listed.body["items"].as_array().expect("a list");
     assert_eq!(items.iter().map(|it| text(&it["name"])).collect::<Vec<_>>(), ["Nightly", "CI"]);
     assert_eq!(keys(&items[0]), ["createdAt", "id", "name", "scopes"]);
@@ -101,9 +101,9 @@ async fn a_key_is_made_shown_once_and_listed(database: TestDatabase) {
     assert_eq!(items[1]["expiresAt"], "2099-01-02T03:04:05Z");
     assert_eq!((&items[1]["weeklyCredits"], &items[1]["scopes"]), (&json!(500), &json!(["ai"])));
     assert_eq!(bound["id"], items[1]["id"]);
-    let told = export.body["data"]["apiKeys"].as_array().expect("keys");
-    assert_eq!(told.len(), 2);
-    assert!(!listed.text().contains(&shown) && !export.text().contains(&shown));
+    let reported = export.body["data"]["apiKeys"].as_array().expect("keys");
+    assert_eq!(reported.len(), 2);
+    assert!(!listed.text().contains(&presented) && !export.text().contains(&presented));
     assert_eq!(bob.get(PATH).await.body, json!({ "items": [] }));
     assert_eq!(
         names_to(&app, "ada@example.org").await.iter().filter(|it| *it == "api-key-added").count(),
@@ -319,7 +319,7 @@ async fn what_is_nearly_a_key_is_none() {
     let good = script(&app, &ada).await.access.expect("a key");
     let other = if good.ends_with('A') { 'B' } else { 'A' };
 
-    for shown in [
+    for presented in [
         format!("{}{other}", good.split_at(46).0),
         good.to_uppercase(),
         good.replace("pia_", "pia-"),
@@ -328,8 +328,8 @@ async fn what_is_nearly_a_key_is_none() {
         format!("pia_{}", "A".repeat(43)),
         "pia_".to_owned(),
     ] {
-        let client = Client { access: Some(shown.clone()), ..app.stranger() };
-        assert_eq!(client.get(TEMPLATES).await.refusal(), (401, "unauthorized"), "{shown}");
+        let client = Client { access: Some(presented.clone()), ..app.stranger() };
+        assert_eq!(client.get(TEMPLATES).await.refusal(), (401, "unauthorized"), "{presented}");
     }
     let basic = [("authorization", &*format!("Basic {good}"))];
     let basic = app.stranger().send("GET", TEMPLATES, &basic, b"").await;
@@ -337,7 +337,7 @@ async fn what_is_nearly_a_key_is_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_with_a_key_is_told() {
+async fn what_is_wrong_with_a_key_is_reported() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 

@@ -14,7 +14,7 @@ use super::{log_out, refresh, sign_in, spent};
 
 on_both_databases!(
     the_desktop_client_signs_in_to_an_account_with_a_second_factor,
-    one_is_made_shown_once_and_listed,
+    one_is_made_presented_once_and_listed,
     taken_away_it_ends_what_began_with_it,
     in_a_browser_it_is_a_wrong_password,
     none_is_made_without_a_proof,
@@ -52,41 +52,41 @@ async fn the_desktop_client_signs_in_to_an_account_with_a_second_factor(database
     let me = signed_in.get("/auth/me").await;
     let profile = json!({ "companyName": "Ada & Co", "actingAsBusiness": true });
     let profile = signed_in.post("/auth/business-profile", &profile).await;
-    let told = sessions(&signed_in).await;
+    let reported = sessions(&signed_in).await;
     let out = log_out(&desktop, spent(&signed_in)).await;
 
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
     assert_eq!((next.status, me.status, profile.status, out.status), (200, 200, 200, 200));
     assert_eq!(me.body["email"], "ada@example.org");
-    assert_eq!(told[0]["method"], "app_password");
+    assert_eq!(reported[0]["method"], "app_password");
     assert_eq!(signed_in.get("/auth/me").await.refusal(), (401, "unauthorized"));
     let own = sign_in(&desktop, "ada@example.org", PASSWORD).await;
     assert_eq!(own.refusal(), (401, "mfa_required"), "the password alone is not enough");
 }
 
-async fn one_is_made_shown_once_and_listed(database: TestDatabase) {
+async fn one_is_made_presented_once_and_listed(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
 
     let new = create_app_password(&ada, " Desktop ").await;
     create_app_password(&ada, "Other").await;
     let before = ada.get(PATH).await;
-    let shown = text(&new["appPassword"]);
-    let typed = shown.to_uppercase().replace('-', " ");
+    let presented = text(&new["appPassword"]);
+    let typed = presented.to_uppercase().replace('-', " ");
     let signed_in = sign_in(&app.stranger(), "ada@example.org", &typed).await;
-    let as_bob = sign_in(&app.stranger(), "bob@example.org", &shown).await;
+    let as_bob = sign_in(&app.stranger(), "bob@example.org", &presented).await;
     let after = ada.get(PATH).await;
 
     assert_eq!(keys(&new), ["appPassword", "createdAt", "id", "name"]);
-    assert!(shown.len() == 33 && shown.starts_with("pia-"), "{shown}");
+    assert!(presented.len() == 33 && presented.starts_with("pia-"), "{presented}");
     assert_eq!((signed_in.status, as_bob.refusal()), (200, (401, "invalid_credentials")));
     let items = before.body["items"].as_array().expect("a list");
     assert_eq!(items.iter().map(|it| text(&it["name"])).collect::<Vec<_>>(), ["Desktop", "Other"]);
     assert_eq!(keys(&items[0]), ["createdAt", "id", "name"]);
     let used = &after.body["items"][0];
     assert_eq!(keys(used), ["createdAt", "id", "lastUsedAt", "name"]);
-    assert!(!before.text().contains(&shown) && !after.text().contains(&shown));
+    assert!(!before.text().contains(&presented) && !after.text().contains(&presented));
     assert_eq!(bob.get(PATH).await.body, json!({ "items": [] }));
 }
 
@@ -193,7 +193,7 @@ async fn what_secures_the_account_refuses_an_app_password() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_with_a_name_is_told() {
+async fn what_is_wrong_with_a_name_is_reported() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 

@@ -21,7 +21,7 @@ use pia_testkit::databases::TestDatabase;
 use super::*;
 
 on_both_databases!(
-    every_entry_tells_who_from_where_with_what_and_in_which_request,
+    every_entry_reports_who_from_where_with_what_and_in_which_request,
     addresses_come_from_trusted_proxies_alone,
     whoever_is_gone_leaves_entries_without_a_name,
     entries_go_when_their_time_is_over,
@@ -61,7 +61,7 @@ fn by(user: Option<UserId>) -> AuditSide {
     AuditSide::Known(AuditPerson { user, address, agent: Some(AGENT.to_owned()) })
 }
 
-async fn every_entry_tells_who_from_where_with_what_and_in_which_request(database: TestDatabase) {
+async fn every_entry_reports_who_from_where_with_what_and_in_which_request(database: TestDatabase) {
     let app = Setting::on(database).with("Server__TrustedProxies", "127.0.0.1").start().await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
     let stranger = app.stranger();
@@ -83,10 +83,12 @@ async fn every_entry_tells_who_from_where_with_what_and_in_which_request(databas
     let (_, failed) = send(&stranger, "/auth/login/local", &wrong).await;
 
     assert_eq!(enabled.status, 200, "{}", enabled.text());
-    let mut told = entries(&app).await;
-    told.reverse();
-    let told: Vec<_> =
-        told.iter().map(|it| (&*it.action, it.request.as_deref().unwrap_or_default())).collect();
+    let mut reported = entries(&app).await;
+    reported.reverse();
+    let reported: Vec<_> = reported
+        .iter()
+        .map(|it| (&*it.action, it.request.as_deref().unwrap_or_default()))
+        .collect();
     let expected = [
         ("account.registered", &registered),
         ("session.started", &signed_in),
@@ -97,7 +99,7 @@ async fn every_entry_tells_who_from_where_with_what_and_in_which_request(databas
         ("session.ended", &signed_out),
         ("sign_in.failed", &failed),
     ];
-    assert_eq!(told, expected.map(|(action, request)| (action, request.as_str())));
+    assert_eq!(reported, expected.map(|(action, request)| (action, request.as_str())));
     for entry in entries(&app).await {
         let sides = [&entry.actor, &entry.subject];
         let known = sides.iter().any(|it| match it {
@@ -153,8 +155,8 @@ async fn entries_go_when_their_time_is_over(database: TestDatabase) {
     clock.advance(day * 2);
 
     // Whoever starts, clears away at once.
-    let kept = Setting::beside(&app).at(Arc::<ManualClock>::clone(&clock));
-    let _kept = kept.with("Audit__RetentionDays", 3).start().await;
+    let stored = Setting::beside(&app).at(Arc::<ManualClock>::clone(&clock));
+    let _stored = stored.with("Audit__RetentionDays", 3).start().await;
 
     pia_server_testkit::patience::until(async || (entries(&app).await.len() == 2).then_some(()))
         .await;

@@ -56,10 +56,13 @@ async fn an_administrator_signs_in_with_a_second_factor_and_out_again(database: 
     let ada = administrator(database).await;
     let console = open(&ada).await;
 
-    let shown = session(&console).await;
-    assert_eq!(shown.status, 200, "{}", shown.text());
-    assert_eq!((&shown.body["email"], &shown.body["role"]), (&json!(EMAIL), &json!("admin")));
-    assert_eq!(shown.body["csrfToken"], console.csrf_token.as_str());
+    let presented = session(&console).await;
+    assert_eq!(presented.status, 200, "{}", presented.text());
+    assert_eq!(
+        (&presented.body["email"], &presented.body["role"]),
+        (&json!(EMAIL), &json!("admin"))
+    );
+    assert_eq!(presented.body["csrfToken"], console.csrf_token.as_str());
 
     let out = log_out(&console, &[("x-csrf-token", &console.csrf_token)]).await;
     assert_eq!(out.status, 200, "{}", out.text());

@@ -1,4 +1,4 @@
-//! Accounts that were deactivated: shut out at every door, and told nothing.
+//! Deactivated accounts: refused on every route, without a reason.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The declaration as a trader, where the operator asks for one.
+//! The declaration as a trader, where the operator requests one.
 
 use pia_server_testkit::client::Client;
 use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};

@@ -166,16 +166,16 @@ async fn a_program_with_a_provider_signs_in_stays_so_and_leaves(database: TestDa
     assert_eq!(back.status, 302, "{}", back.text());
     let location = back.header("location").expect("a location");
     let query = location.strip_prefix("http://localhost:49731/?").expect("the way back");
-    let told: Vec<(String, String)> =
+    let reported: Vec<(String, String)> =
         url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let parameter = |name: &str| {
-        let values: Vec<_> = told.iter().filter(|(it, _)| it == name).collect();
+        let values: Vec<_> = reported.iter().filter(|(it, _)| it == name).collect();
         assert_eq!(values.len(), 1, "{name} in {query}");
         values[0].1.clone()
     };
     assert_eq!(parameter("state"), STATE);
     // Either of them, and it would not look at the code.
-    assert!(told.iter().all(|(name, _)| !["error", "access_token"].contains(&name.as_str())));
+    assert!(reported.iter().all(|(name, _)| !["error", "access_token"].contains(&name.as_str())));
     let body = format!(
         "{{\"code\":{},\"codeVerifier\":{}}}",
         quoted(&parameter("code")),

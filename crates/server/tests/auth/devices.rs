@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use super::{another_session, refresh, spent};
 
 on_both_databases!(
-    every_session_is_told_with_its_device,
+    every_session_is_reported_with_its_device,
     a_revoked_session_is_over_at_once,
-    revoking_the_others_leaves_the_one_that_asks,
+    revoking_the_others_leaves_the_one_that_requests,
     a_session_that_was_revoked_revokes_nothing,
-    sessions_are_told_in_parts,
+    sessions_are_reported_in_parts,
 );
 
 const DEVICE: &str = "0199f0e0-0000-7000-8000-00000000000a";
@@ -38,7 +38,7 @@ async fn send(client: &Client, path: &str, headers: &[(&str, &str)], body: &Valu
     client.send("POST", path, &headers, body.to_string().as_bytes()).await
 }
 
-async fn every_session_is_told_with_its_device(database: TestDatabase) {
+async fn every_session_is_reported_with_its_device(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let setting = Setting::on(database).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.with("Server__TrustedProxies", "127.0.0.0/8").start().await;
@@ -120,7 +120,7 @@ async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
 }
 
-async fn revoking_the_others_leaves_the_one_that_asks(database: TestDatabase) {
+async fn revoking_the_others_leaves_the_one_that_requests(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     let mut others = Vec::new();
@@ -161,7 +161,7 @@ async fn a_session_that_was_revoked_revokes_nothing(database: TestDatabase) {
     assert_eq!(sessions(&ada).await.len(), 1);
 }
 
-async fn sessions_are_told_in_parts(database: TestDatabase) {
+async fn sessions_are_reported_in_parts(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     for _ in 1..5 {
@@ -169,20 +169,20 @@ async fn sessions_are_told_in_parts(database: TestDatabase) {
     }
     let whole = sessions(&ada).await;
 
-    let (mut told, mut path) = (Vec::new(), Some("/auth/sessions?limit=2".to_owned()));
+    let (mut reported, mut path) = (Vec::new(), Some("/auth/sessions?limit=2".to_owned()));
     while let Some(next) = path {
         let part = ada.get(&next).await;
-        told.extend(part.body["items"].as_array().expect("a list").clone());
+        reported.extend(part.body["items"].as_array().expect("a list").clone());
         let cursor = part.body["nextCursor"].as_str();
         path = cursor.map(|it| format!("/auth/sessions?limit=2&cursor={it}"));
     }
 
-    assert_eq!(told.len(), 5);
-    assert_eq!(told, whole);
+    assert_eq!(reported.len(), 5);
+    assert_eq!(reported, whole);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_asked_wrongly_is_refused_with_its_field() {
+async fn what_is_called_wrongly_is_refused_with_its_field() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
@@ -200,7 +200,7 @@ async fn what_is_asked_wrongly_is_refused_with_its_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_device_says_is_cut_and_cleaned() {
+async fn what_a_device_states_is_cut_and_cleaned() {
     let app = TestApp::spawn().await;
     app.sign_up("ada@example.org").await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
@@ -214,8 +214,8 @@ async fn what_a_device_says_is_cut_and_cleaned() {
     let envelope = send(&app.stranger(), "/auth/login/local", &headers, &credentials).await;
 
     let client = app.stranger().with_tokens(&envelope.body);
-    let told = sessions(&client).await;
-    let session = told.iter().find(|it| it["current"] == true).expect("a session");
+    let reported = sessions(&client).await;
+    let session = reported.iter().find(|it| it["current"] == true).expect("a session");
     assert_eq!(session["osVersion"], "ü".repeat(128));
     assert_eq!((&session["deviceId"], &session["appVersion"]), (&Value::Null, &json!("<b>1")));
 }

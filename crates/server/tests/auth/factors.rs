@@ -31,7 +31,7 @@ on_both_databases!(
     of_many_answers_to_one_challenge_one_signs_in,
     a_wrong_code_stands_in_the_history,
     nobody_sets_one_up_without_the_password,
-    which_factors_are_on_is_told,
+    which_factors_are_on_is_reported,
 );
 
 /// Returns the proof that it is Ada who asks.
@@ -95,9 +95,9 @@ impl Ada {
 }
 
 async fn challenge(app: &TestApp) -> String {
-    let asked = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
-    assert_eq!(asked.refusal(), (401, "mfa_required"));
-    asked.body["mfaToken"].as_str().expect("a token").to_owned()
+    let requested = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
+    assert_eq!(requested.refusal(), (401, "mfa_required"));
+    requested.body["mfaToken"].as_str().expect("a token").to_owned()
 }
 
 async fn answer(app: &TestApp, token: &str, code: &str) -> Answer {
@@ -130,8 +130,8 @@ async fn an_app_is_set_up_and_signs_in_from_then_on(database: TestDatabase) {
     let first_code = totp.generate(now()).to_string();
     let verified = client.post("/auth/mfa/totp/verify", &json!({ "code": first_code })).await;
     let again = client.post("/auth/mfa/totp/begin", &by_owner()).await;
-    let asked = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
-    let token = asked.body["mfaToken"].as_str().expect("a token").to_owned();
+    let requested = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
+    let token = requested.body["mfaToken"].as_str().expect("a token").to_owned();
     let replayed = answer(&app, &token, &first_code).await;
     clock.advance(Duration::from_secs(30));
     let envelope = answer(&app, &token, &totp.generate(now()).to_string()).await;
@@ -145,9 +145,9 @@ async fn an_app_is_set_up_and_signs_in_from_then_on(database: TestDatabase) {
     assert_eq!(keys(&verified.body), ["recoveryCodes", "success"]);
     assert_eq!(texts(&verified.body["recoveryCodes"]).len(), 10);
     assert_eq!(again.refusal(), (409, "mfa_already_enabled"));
-    assert_eq!(asked.refusal(), (401, "mfa_required"));
-    assert_eq!(keys(&asked.body), ["error", "message", "methods", "mfaToken"]);
-    assert_eq!(asked.body["methods"], json!(["totp", "recovery_code"]));
+    assert_eq!(requested.refusal(), (401, "mfa_required"));
+    assert_eq!(keys(&requested.body), ["error", "message", "methods", "mfaToken"]);
+    assert_eq!(requested.body["methods"], json!(["totp", "recovery_code"]));
     assert_eq!(replayed.refusal(), (401, "invalid_mfa_code"));
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
@@ -269,8 +269,8 @@ async fn a_wrong_code_stands_in_the_history(database: TestDatabase) {
     recover(&ada.app, &ada.challenge().await, "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR").await;
     answer(&ada.app, "nonsense", &ada.code()).await;
 
-    let told = ada.client.get("/auth/login-history").await.body;
-    let items = told["items"].as_array().expect("a list");
+    let reported = ada.client.get("/auth/login-history").await.body;
+    let items = reported["items"].as_array().expect("a list");
     let outcomes: Vec<_> = items.iter().map(|it| (&it["outcome"], &it["method"])).collect();
     let (wrong, by) = (json!("wrong_factor"), json!("password_with_factor"));
     assert_eq!(outcomes[..2], [(&wrong, &by), (&wrong, &by)]);
@@ -338,7 +338,7 @@ async fn a_factor_that_was_taken_off_leaves_no_sign_in_waiting() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_password_is_told_the_same_with_and_without_a_factor() {
+async fn a_wrong_password_is_reported_the_same_with_and_without_a_factor() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     ada.app.sign_up("bob@example.org").await;
 
@@ -370,7 +370,7 @@ async fn second_factors_go_on_when_the_licence_has_ended() {
     assert_eq!((answered.status, disabled.status, begun.status), (200, 200, 200));
 }
 
-async fn which_factors_are_on_is_told(database: TestDatabase) {
+async fn which_factors_are_on_is_reported(database: TestDatabase) {
     let ada = Ada::set_up(Setting::on(database).with("Server__Name", "Acme: Pia")).await;
     let eve = ada.app.signed_in().await;
     let token = ada.challenge().await;

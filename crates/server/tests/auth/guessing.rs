@@ -119,28 +119,28 @@ async fn of_guesses_at_once_five_are_judged(database: TestDatabase) {
 async fn an_address_without_an_account_waits_alike(database: TestDatabase) {
     let world = World::new(database).await;
 
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for _ in 0..8 {
         let ada = world.guess("198.51.100.7", "a wrong password").await;
         let nobody = world.guess_at("bob@example.org", "198.51.100.7", "a wrong password").await;
         assert_eq!((ada.status, &ada.bytes), (nobody.status, &nobody.bytes));
         assert_eq!(ada.header("retry-after"), nobody.header("retry-after"));
-        told.push(ada.status);
+        reported.push(ada.status);
     }
 
-    assert_eq!(told, [401, 401, 401, 401, 401, 429, 429, 429]);
+    assert_eq!(reported, [401, 401, 401, 401, 401, 429, 429, 429]);
 }
 
 async fn instances_share_what_they_counted(database: TestDatabase) {
     let first = World::new(database).await;
     let second = World::on(Setting::beside(&first.app), first.clock.now()).await;
 
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for world in [&first, &second, &first, &second, &first, &second, &first] {
-        told.push(world.guess("198.51.100.7", "a wrong password").await.status);
+        reported.push(world.guess("198.51.100.7", "a wrong password").await.status);
     }
     let owner = second.guess(HOME, PASSWORD).await;
 
-    assert_eq!(told, [401, 401, 401, 401, 401, 429, 429]);
+    assert_eq!(reported, [401, 401, 401, 401, 401, 429, 429]);
     assert_eq!(owner.status, 200, "where the owner signed in from is known here too");
 }

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use super::{another_session, log_out, sign_in, spent};
 
 on_both_databases!(
-    every_attempt_is_told_to_its_account_alone,
+    every_attempt_is_reported_to_its_account_alone,
     an_attempt_outlives_its_session,
-    attempts_are_told_in_parts,
+    attempts_are_reported_in_parts,
 );
 
 async fn history(client: &Client, query: &str) -> Value {
@@ -31,23 +31,23 @@ fn outcomes(history: &Value) -> Vec<&str> {
     items.map(|it| it["outcome"].as_str().expect("an outcome")).collect()
 }
 
-async fn every_attempt_is_told_to_its_account_alone(database: TestDatabase) {
+async fn every_attempt_is_reported_to_its_account_alone(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     sign_in(&app.stranger(), " ADA@example.org", "a wrong password").await;
     sign_in(&app.stranger(), "nobody@example.org", "a wrong password").await;
     sign_in(&app.stranger(), "ada@example.org", "").await;
 
-    let (told, bobs) = (history(&ada, "").await, history(&bob, "").await);
+    let (reported, bobs) = (history(&ada, "").await, history(&bob, "").await);
 
-    assert_eq!(outcomes(&told), ["wrong_password", "signed_in"]);
+    assert_eq!(outcomes(&reported), ["wrong_password", "signed_in"]);
     assert_eq!(outcomes(&bobs), ["signed_in"]);
-    let (failed, signed_in) = (&told["items"][0], &told["items"][1]);
+    let (failed, signed_in) = (&reported["items"][0], &reported["items"][1]);
     assert_eq!(keys(failed), ["address", "at", "id", "method", "outcome"]);
     assert_eq!(keys(signed_in), ["address", "at", "id", "method", "outcome", "sessionId"]);
     assert_eq!(signed_in["sessionId"], current_session(&ada).await);
     assert_eq!((&failed["method"], &failed["address"]), (&json!("password"), &json!("127.0.0.1")));
-    assert!(told["nextCursor"].is_null());
+    assert!(reported["nextCursor"].is_null());
 }
 
 async fn an_attempt_outlives_its_session(database: TestDatabase) {
@@ -58,12 +58,12 @@ async fn an_attempt_outlives_its_session(database: TestDatabase) {
 
     let again = another_session(&app.stranger(), "ada@example.org").await;
 
-    let told = history(&again, "").await;
-    assert_eq!(outcomes(&told), ["signed_in", "signed_in"]);
-    assert_eq!(told["items"][1]["sessionId"], ended);
+    let reported = history(&again, "").await;
+    assert_eq!(outcomes(&reported), ["signed_in", "signed_in"]);
+    assert_eq!(reported["items"][1]["sessionId"], ended);
 }
 
-async fn attempts_are_told_in_parts(database: TestDatabase) {
+async fn attempts_are_reported_in_parts(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
@@ -77,16 +77,16 @@ async fn attempts_are_told_in_parts(database: TestDatabase) {
     }
     let whole = history(&ada, "?limit=200").await;
 
-    let (mut told, mut query) = (Vec::new(), "?limit=3".to_owned());
+    let (mut reported, mut query) = (Vec::new(), "?limit=3".to_owned());
     loop {
         let part = history(&ada, &query).await;
-        told.extend(part["items"].as_array().expect("a list").clone());
+        reported.extend(part["items"].as_array().expect("a list").clone());
         // What comes in meanwhile stands before the place and moves nothing.
         assert_eq!(fail().await.status, 401);
         let Some(cursor) = part["nextCursor"].as_str() else { break };
         query = format!("?limit=3&cursor={cursor}");
     }
 
-    assert_eq!(told.len(), 7);
-    assert_eq!(Some(&told), whole["items"].as_array());
+    assert_eq!(reported.len(), 7);
+    assert_eq!(Some(&reported), whole["items"].as_array());
 }

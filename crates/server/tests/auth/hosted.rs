@@ -28,7 +28,7 @@ async fn an_account_is_one_account_under_both_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn faults_are_told_alike_under_both_names() {
+async fn faults_are_reported_alike_under_both_names() {
     let app = TestApp::spawn().await;
     let stranger = app.stranger();
 

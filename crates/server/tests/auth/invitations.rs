@@ -19,7 +19,7 @@ on_both_databases!(
     where_only_the_invited_may_register_an_invitation_lets_one_in,
     of_many_who_show_one_invitation_at_once_one_comes_in,
     whoever_is_invited_as_administrator_is_one_within_the_licence,
-    no_refusal_tells_what_is_wrong_with_an_invitation,
+    no_refusal_reports_what_is_wrong_with_an_invitation,
 );
 
 fn by_invitation(database: TestDatabase) -> Setting {
@@ -28,8 +28,8 @@ fn by_invitation(database: TestDatabase) -> Setting {
 
 /// The token of a new invitation.
 async fn invite(app: &TestApp, line: &str) -> Value {
-    let told = app.admin(&format!("invite{line}")).await.expect("an invitation");
-    let token = told.trim_end().rsplit_once("invitation=").expect("a link").1;
+    let reported = app.admin(&format!("invite{line}")).await.expect("an invitation");
+    let token = reported.trim_end().rsplit_once("invitation=").expect("a link").1;
     json!(token)
 }
 
@@ -80,7 +80,7 @@ async fn whoever_is_invited_as_administrator_is_one_within_the_licence(database:
     assert_eq!(app.admin("list").await.expect("a list"), "a@example.org\n");
 }
 
-async fn no_refusal_tells_what_is_wrong_with_an_invitation(database: TestDatabase) {
+async fn no_refusal_reports_what_is_wrong_with_an_invitation(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = by_invitation(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let known = invite(&app, "").await;

@@ -46,20 +46,20 @@ async fn spawn(database: TestDatabase) -> TestApp {
 
 /// Requests the options for signing in, as a browser.
 async fn ask_to_sign_in(app: &TestApp) -> Value {
-    let asked = app.stranger().post("/auth/webauthn/login/begin", &json!({})).await;
-    assert_eq!(asked.status, 200, "{}", asked.text());
-    asked.body
+    let requested = app.stranger().post("/auth/webauthn/login/begin", &json!({})).await;
+    assert_eq!(requested.status, 200, "{}", requested.text());
+    requested.body
 }
 
-async fn answer(app: &TestApp, asked: &Value, credential: &Value) -> Answer {
-    let body = json!({ "challengeToken": asked["challengeToken"], "credential": credential });
+async fn answer(app: &TestApp, requested: &Value, credential: &Value) -> Answer {
+    let body = json!({ "challengeToken": requested["challengeToken"], "credential": credential });
     app.stranger().post("/auth/webauthn/login/complete", &body).await
 }
 
 async fn sign_in(app: &TestApp, key: &mut Authenticator) -> Answer {
-    let asked = ask_to_sign_in(app).await;
-    let credential = key.get(&asked["publicKey"]);
-    answer(app, &asked, &credential).await
+    let requested = ask_to_sign_in(app).await;
+    let credential = key.get(&requested["publicKey"]);
+    answer(app, &requested, &credential).await
 }
 
 async fn list(client: &Client) -> Vec<Value> {
@@ -75,8 +75,8 @@ async fn remove(client: &Client, id: &str) -> Answer {
 async fn outcomes(client: &Client) -> Vec<String> {
     let history = client.get("/auth/login-history").await;
     let items = history.body["items"].as_array().expect("a list").iter();
-    let told = |it: &Value| format!("{} {}", text(&it["outcome"]), text(&it["method"]));
-    items.map(told).collect()
+    let reported = |it: &Value| format!("{} {}", text(&it["outcome"]), text(&it["method"]));
+    items.map(reported).collect()
 }
 
 fn text(value: &Value) -> &str {
@@ -92,8 +92,9 @@ async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
     let ada = app.sign_up(EMAIL).await;
     let mut key = Authenticator::counting();
 
-    let asked = passkey_options(&ada).await;
-    let added = add_passkey(&ada, &asked, "  My key ", &key.create(&asked["publicKey"])).await;
+    let requested = passkey_options(&ada).await;
+    let added =
+        add_passkey(&ada, &requested, "  My key ", &key.create(&requested["publicKey"])).await;
     let unused = list(&ada).await;
     let to_sign = ask_to_sign_in(&app).await;
     let credential = key.get(&to_sign["publicKey"]);
@@ -104,8 +105,8 @@ async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
     let removed = remove(&signed_in, text(&added.body["id"])).await;
     let after = sign_in(&app, &mut key).await;
 
-    assert_eq!(keys(&asked), ["challengeToken", "publicKey"]);
-    let options = &asked["publicKey"];
+    assert_eq!(keys(&requested), ["challengeToken", "publicKey"]);
+    let options = &requested["publicKey"];
     assert_eq!(options["rp"], json!({ "name": "Pia", "id": "localhost" }));
     assert_eq!((&options["user"]["name"], &options["timeout"]), (&json!(EMAIL), &json!(300_000)));
     assert_eq!(options["attestation"], "none");
@@ -139,7 +140,7 @@ async fn several_passkeys_each_sign_in(database: TestDatabase) {
     let second = enrol(&ada, &mut laptop, "Phone").await;
     enrol(&eve, &mut eves, "Phone").await;
 
-    let asked = passkey_options(&ada).await;
+    let requested = passkey_options(&ada).await;
     let signed_in = [
         sign_in(&app, &mut phone).await,
         sign_in(&app, &mut laptop).await,
@@ -150,7 +151,7 @@ async fn several_passkeys_each_sign_in(database: TestDatabase) {
     let phone = sign_in(&app, &mut phone).await;
     let laptop = sign_in(&app, &mut laptop).await;
 
-    let excluded = asked["publicKey"]["excludeCredentials"].as_array().expect("a list");
+    let excluded = requested["publicKey"]["excludeCredentials"].as_array().expect("a list");
     assert_eq!(excluded.len(), 2);
     let whose = signed_in.map(|it| text(&it.body["user"]["email"]).to_owned());
     assert_eq!(whose, [EMAIL, EMAIL, EMAIL, "eve@example.org"]);
@@ -189,13 +190,13 @@ async fn an_account_has_twenty_passkeys_at_most(database: TestDatabase) {
     }
 
     let proof = json!({ "password": PASSWORD });
-    let asked = ada.post("/auth/webauthn/register/begin", &proof).await;
+    let requested = ada.post("/auth/webauthn/register/begin", &proof).await;
     let credential = Authenticator::new().create(&waiting["publicKey"]);
     let added = add_passkey(&ada, &waiting, "One more", &credential).await;
 
-    assert_eq!(asked.refusal(), (409, "passkey_limit_reached"));
+    assert_eq!(requested.refusal(), (409, "passkey_limit_reached"));
     assert_eq!(added.refusal(), (409, "passkey_limit_reached"));
-    assert_eq!((&asked.body["limit"], &added.body["limit"]), (&json!(20), &json!(20)));
+    assert_eq!((&requested.body["limit"], &added.body["limit"]), (&json!(20), &json!(20)));
     assert_eq!(list(&ada).await.len(), 20);
 }
 
@@ -209,8 +210,8 @@ async fn a_passkey_is_added_once(database: TestDatabase) {
     let again = add_passkey(&ada, &before, "Key", &key.create(&before["publicKey"])).await;
     let after = passkey_options(&ada).await;
     let excluded = add_passkey(&ada, &after, "Key", &key.create(&after["publicKey"])).await;
-    let asked = passkey_options(&eve).await;
-    let others = add_passkey(&eve, &asked, "Key", &key.create(&asked["publicKey"])).await;
+    let requested = passkey_options(&eve).await;
+    let others = add_passkey(&eve, &requested, "Key", &key.create(&requested["publicKey"])).await;
 
     for refused in [again, excluded, others] {
         assert_eq!(refused.refusal(), (400, "invalid_passkey_response"));
@@ -225,9 +226,9 @@ async fn of_many_completions_with_one_answer_one_signs_in(database: TestDatabase
     let mut key = Authenticator::new();
     enrol(&ada, &mut key, "Key").await;
 
-    let asked = ask_to_sign_in(&app).await;
-    let credential = key.get(&asked["publicKey"]);
-    let answers = join_all((0..16).map(|_| answer(&app, &asked, &credential))).await;
+    let requested = ask_to_sign_in(&app).await;
+    let credential = key.get(&requested["publicKey"]);
+    let answers = join_all((0..16).map(|_| answer(&app, &requested, &credential))).await;
 
     assert_eq!((statuses(&answers, 200), statuses(&answers, 401)), (1, 15));
     assert_eq!(sessions(&ada).await.len(), 2);
@@ -236,10 +237,11 @@ async fn of_many_completions_with_one_answer_one_signs_in(database: TestDatabase
 async fn of_many_additions_with_one_answer_one_is_taken(database: TestDatabase) {
     let app = spawn(database).await;
     let ada = app.sign_up(EMAIL).await;
-    let asked = passkey_options(&ada).await;
-    let credential = Authenticator::new().create(&asked["publicKey"]);
+    let requested = passkey_options(&ada).await;
+    let credential = Authenticator::new().create(&requested["publicKey"]);
 
-    let answers = join_all((0..16).map(|_| add_passkey(&ada, &asked, "Key", &credential))).await;
+    let answers =
+        join_all((0..16).map(|_| add_passkey(&ada, &requested, "Key", &credential))).await;
 
     assert_eq!((statuses(&answers, 200), statuses(&answers, 400)), (1, 15));
     assert_eq!(list(&ada).await.len(), 1);
@@ -256,9 +258,9 @@ async fn a_counter_that_goes_back_blocks_its_passkey_until_its_owner_decides(
 
     let mut tried = Vec::new();
     for counter in [41, 39, 42, 43] {
-        let asked = ask_to_sign_in(&app).await;
-        let credential = key.get_as(&asked["publicKey"], |draft| draft.counter = counter);
-        tried.push((counter, answer(&app, &asked, &credential).await.status));
+        let requested = ask_to_sign_in(&app).await;
+        let credential = key.get_as(&requested["publicKey"], |draft| draft.counter = counter);
+        tried.push((counter, answer(&app, &requested, &credential).await.status));
     }
 
     assert_eq!(tried, [(41, 200), (39, 401), (42, 401), (43, 401)]);
@@ -281,9 +283,9 @@ async fn a_counter_that_goes_back_blocks_its_passkey_until_its_owner_decides(
     assert_eq!((&renamed["name"], renamed["blockedAt"].is_string()), (&json!("Work"), true));
     let freed = patch(json!({ "blocked": false, "password": PASSWORD })).await.body;
     assert!(freed["blockedAt"].is_null() && freed["name"] == "Work", "{freed}");
-    let asked = ask_to_sign_in(&app).await;
-    let credential = key.get_as(&asked["publicKey"], |draft| draft.counter = 43);
-    assert_eq!(answer(&app, &asked, &credential).await.status, 200);
+    let requested = ask_to_sign_in(&app).await;
+    let credential = key.get_as(&requested["publicKey"], |draft| draft.counter = 43);
+    assert_eq!(answer(&app, &requested, &credential).await.status, 200);
 }
 
 async fn failures_of_a_known_passkey_are_in_its_owners_history(database: TestDatabase) {
@@ -292,15 +294,15 @@ async fn failures_of_a_known_passkey_are_in_its_owners_history(database: TestDat
     let mut key = Authenticator::new();
     enrol(&ada, &mut key, "Key").await;
 
-    let asked = ask_to_sign_in(&app).await;
+    let requested = ask_to_sign_in(&app).await;
     let forged =
-        key.get_as(&asked["publicKey"], |draft| "evil.example".clone_into(&mut draft.rp_id));
-    answer(&app, &asked, &forged).await;
+        key.get_as(&requested["publicKey"], |draft| "evil.example".clone_into(&mut draft.rp_id));
+    answer(&app, &requested, &forged).await;
     sign_in(&app, &mut Authenticator::new()).await;
     sign_in(&app, &mut key).await;
 
-    let told = ["signed_in passkey", "wrong_passkey passkey", "signed_in password"];
-    assert_eq!(outcomes(&ada).await, told);
+    let reported = ["signed_in passkey", "wrong_passkey passkey", "signed_in password"];
+    assert_eq!(outcomes(&ada).await, reported);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -311,8 +313,8 @@ async fn what_is_begun_on_one_instance_is_completed_on_another() {
     let there = second.stranger().with_tokens(&json!({ "accessToken": ada.access }));
     let mut key = Authenticator::counting();
 
-    let asked = passkey_options(&ada).await;
-    let added = add_passkey(&there, &asked, "Key", &key.create(&asked["publicKey"])).await;
+    let requested = passkey_options(&ada).await;
+    let added = add_passkey(&there, &requested, "Key", &key.create(&requested["publicKey"])).await;
     let to_sign = ask_to_sign_in(&first).await;
     let credential = key.get(&to_sign["publicKey"]);
     let signed_in = answer(&second, &to_sign, &credential).await;
@@ -323,7 +325,7 @@ async fn what_is_begun_on_one_instance_is_completed_on_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_the_address_allows_no_passkeys_all_says_so() {
+async fn where_the_address_allows_no_passkeys_all_states_so() {
     for address in ["http://127.0.0.1:8080", "http://pia.example.com"] {
         let setting = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", address);
         let app = setting.start().await;

@@ -27,17 +27,17 @@ const NEW: &str = "a perfectly fine passphrase";
 on_both_databases!(
     a_forgotten_password_is_replaced_with_a_letter,
     of_many_who_use_one_letter_at_once_one_chooses_the_password,
-    whoever_asks_gets_the_same_answer,
+    whoever_requests_gets_the_same_answer,
     a_letter_is_good_on_every_instance,
-    no_token_is_kept_in_plain,
+    no_token_is_stored_in_plain,
 );
 
 async fn with_mail(database: TestDatabase) -> TestApp {
     Setting::on(database).with_mail().start().await
 }
 
-/// A server where Ada has just asked for a letter, and her token.
-async fn asked(database: TestDatabase) -> (TestApp, String) {
+/// A server where Ada has just requested a letter, and her token.
+async fn requested(database: TestDatabase) -> (TestApp, String) {
     let app = with_mail(database).await;
     app.sign_up(ADA).await;
     let token = ask(&app).await;
@@ -74,12 +74,12 @@ async fn a_forgotten_password_is_replaced_with_a_letter(database: TestDatabase) 
     let other = another_session(&app.stranger(), ADA).await;
     assert_eq!(other.get("/auth/me").await.status, 200);
 
-    let asked = forgot(&app, " Ada@Example.org").await;
+    let requested = forgot(&app, " Ada@Example.org").await;
     let link = link_to(&app, ADA).await;
     let done = reset(&app, "ADA@example.org ", token(&link), NEW).await;
     let again = reset(&app, ADA, token(&link), "yet another passphrase").await;
 
-    assert_eq!((asked.status, keys(&asked.body)), (200, vec!["message", "success"]));
+    assert_eq!((requested.status, keys(&requested.body)), (200, vec!["message", "success"]));
     assert!(target(&app, &link).starts_with("/auth/reset-password.html?email=ada%40example%2Eorg"));
     assert_eq!((done.status, &done.body), (200, &json!({ "success": true })));
     assert_eq!(again.refusal(), (400, "invalid_reset_token"));
@@ -97,7 +97,7 @@ async fn a_forgotten_password_is_replaced_with_a_letter(database: TestDatabase) 
 }
 
 async fn of_many_who_use_one_letter_at_once_one_chooses_the_password(database: TestDatabase) {
-    let (app, token) = asked(database).await;
+    let (app, token) = requested(database).await;
     let passwords: Vec<_> = (0..24).map(|it| format!("a perfectly fine passphrase {it}")).collect();
 
     let answers = join_all(passwords.iter().map(|it| reset(&app, ADA, &token, it))).await;
@@ -108,7 +108,7 @@ async fn of_many_who_use_one_letter_at_once_one_chooses_the_password(database: T
     assert_eq!(sign_in(&app.stranger(), ADA, chosen[0].1).await.status, 200);
 }
 
-async fn whoever_asks_gets_the_same_answer(database: TestDatabase) {
+async fn whoever_requests_gets_the_same_answer(database: TestDatabase) {
     let app = with_mail(database).await;
     app.sign_up(ADA).await;
 
@@ -128,7 +128,7 @@ async fn whoever_asks_gets_the_same_answer(database: TestDatabase) {
 }
 
 async fn a_letter_is_good_on_every_instance(database: TestDatabase) {
-    let (app, token) = asked(database).await;
+    let (app, token) = requested(database).await;
     let other = Setting::beside(&app).with_mail().start().await;
 
     let done = reset(&other, ADA, &token, NEW).await;
@@ -139,8 +139,8 @@ async fn a_letter_is_good_on_every_instance(database: TestDatabase) {
     assert_eq!(sign_in(&app.stranger(), ADA, NEW).await.status, 200);
 }
 
-async fn no_token_is_kept_in_plain(database: TestDatabase) {
-    let (app, token) = asked(database).await;
+async fn no_token_is_stored_in_plain(database: TestDatabase) {
+    let (app, token) = requested(database).await;
     let hashes = mailed_tokens::table.select(mailed_tokens::hash);
     let db = open(&app);
 
@@ -157,7 +157,7 @@ async fn no_token_is_kept_in_plain(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn links_lead_to_the_server_whatever_the_request_says_of_it() {
+async fn links_lead_to_the_server_whatever_the_request_states_of_it() {
     let app = with_mail(TestDatabase::sqlite()).await;
     app.sign_up(ADA).await;
     let body = json!({ "email": ADA }).to_string();
@@ -175,7 +175,7 @@ async fn links_lead_to_the_server_whatever_the_request_says_of_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_wrong_half_is_refused_alike() {
-    let (app, token) = asked(TestDatabase::sqlite()).await;
+    let (app, token) = requested(TestDatabase::sqlite()).await;
     app.sign_up("eve@example.org").await;
     let refused = reset(&app, ADA, "nonsense", NEW).await;
     let long = "A".repeat(5000);
@@ -222,8 +222,8 @@ async fn a_letter_is_good_for_an_hour() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_weak_password_is_told_and_leaves_the_letter_good() {
-    let (app, token) = asked(TestDatabase::sqlite()).await;
+async fn a_weak_password_is_reported_and_leaves_the_letter_good() {
+    let (app, token) = requested(TestDatabase::sqlite()).await;
 
     for (password, code) in [
         ("", "required"),
@@ -242,7 +242,7 @@ async fn a_weak_password_is_told_and_leaves_the_letter_good() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_three_letters_of_an_hour_are_good_and_there_are_no_more() {
-    let (app, first) = asked(TestDatabase::sqlite()).await;
+    let (app, first) = requested(TestDatabase::sqlite()).await;
     for _ in 0..4 {
         assert_eq!(forgot(&app, ADA).await.status, 200);
     }
@@ -255,8 +255,8 @@ async fn the_last_three_letters_of_an_hour_are_good_and_there_are_no_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_or_no_text_is_told_by_its_field() {
-    let (app, token) = asked(TestDatabase::sqlite()).await;
+async fn what_is_missing_or_no_text_is_reported_by_its_field() {
+    let (app, token) = requested(TestDatabase::sqlite()).await;
     let whole = json!({ "token": token, "email": ADA, "newPassword": NEW });
 
     for field in ["token", "email", "newPassword"] {
@@ -296,7 +296,7 @@ async fn tokens_are_guessed_within_the_budget_of_the_address() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reset_leaves_the_second_factor_on() {
-    let (app, token) = asked(TestDatabase::sqlite()).await;
+    let (app, token) = requested(TestDatabase::sqlite()).await;
     let ada = another_session(&app.stranger(), ADA).await;
     let begun = ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
     let uri = begun.body["otpauthUri"].as_str().expect("a URI");
@@ -311,7 +311,7 @@ async fn a_reset_leaves_the_second_factor_on() {
     assert_eq!(envelope.refusal(), (401, "mfa_required"));
 }
 
-/// Each address is asked for once, since few letters an hour go to one.
+/// Each address is requested once, since few letters an hour go to one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_is_answered_as_soon_as_the_owner_of_an_account() {
     const ROUNDS: usize = 41;

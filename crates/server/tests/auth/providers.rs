@@ -92,7 +92,7 @@ fn parameter(url: &Url, name: &str) -> Option<String> {
 
 /// Returns the parameters for a program on the browser's machine: each once,
 /// and the state to the letter.
-fn told_to_program(answer: &Answer) -> Vec<(String, String)> {
+fn reported_to_program(answer: &Answer) -> Vec<(String, String)> {
     let location = answer.header("location").expect("a location");
     assert!(location.starts_with(&format!("{PROGRAM}?")), "{location}");
     assert_eq!(parameter(&self::location(answer), "state").as_deref(), Some(STATE));
@@ -103,20 +103,20 @@ fn location_pairs(answer: &Answer) -> Vec<(String, String)> {
     location(answer).query_pairs().into_owned().collect()
 }
 
-/// The error that a program is told, which always comes with a message.
-fn error_told(answer: &Answer) -> String {
-    let told = told_to_program(answer);
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert_eq!((told[0].0.as_str(), told[1].0.as_str()), ("error", "message"));
-    assert!(!told[1].1.is_empty());
-    told[0].1.clone()
+/// The error that a program gets, which always comes with a message.
+fn error_reported(answer: &Answer) -> String {
+    let reported = reported_to_program(answer);
+    assert_eq!(reported.len(), 2, "{reported:?}");
+    assert_eq!((reported[0].0.as_str(), reported[1].0.as_str()), ("error", "message"));
+    assert!(!reported[1].1.is_empty());
+    reported[0].1.clone()
 }
 
-fn code_told(answer: &Answer) -> String {
-    let told = told_to_program(answer);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!((told[0].0.as_str(), told[0].1.len()), ("code", 43), "{told:?}");
-    told[0].1.clone()
+fn code_reported(answer: &Answer) -> String {
+    let reported = reported_to_program(answer);
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert_eq!((reported[0].0.as_str(), reported[0].1.len()), ("code", 43), "{reported:?}");
+    reported[0].1.clone()
 }
 
 async fn redeem(caller: &Client, code: &str, verifier: &str) -> Answer {
@@ -160,7 +160,7 @@ impl Provided {
     }
 
     /// Opens an address of the server in a browser, signs in at the provider,
-    /// and tells where that leads.
+    /// and reports where that leads.
     pub(super) async fn browse(&self, start: &str) -> Answer {
         browse(&self.app, &self.fake, start).await
     }
@@ -168,7 +168,7 @@ impl Provided {
 
 /// Somebody who came by a fake provider.
 async fn signed_in(app: &TestApp, fake: &Fake) -> Client {
-    let code = code_told(&through(app, fake).await);
+    let code = code_reported(&through(app, fake).await);
     let envelope = redeem(&app.stranger(), &code, VERIFIER).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     app.stranger().with_tokens(&envelope.body)

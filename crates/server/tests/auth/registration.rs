@@ -81,10 +81,10 @@ async fn characters_are_counted_as_clients_count_them(database: TestDatabase) {
     assert_eq!(faults(&weak), [("password", "too_short")]);
     let ada = app.stranger().with_tokens(&envelope.body);
     for path in ["/auth/api-keys", "/auth/app-passwords"] {
-        let asked = |name: String| json!({ "name": name, "password": password });
-        let given = ada.post(path, &asked("🔑".repeat(32))).await;
-        let refused = ada.post(path, &asked(format!("{}x", "🔑".repeat(32)))).await;
-        assert_eq!(given.status, 200, "{path}: {}", given.text());
+        let requested = |name: String| json!({ "name": name, "password": password });
+        let input = ada.post(path, &requested("🔑".repeat(32))).await;
+        let refused = ada.post(path, &requested(format!("{}x", "🔑".repeat(32)))).await;
+        assert_eq!(input.status, 200, "{path}: {}", input.text());
         assert_eq!(faults(&refused), [("name", "too_long")], "{path}");
     }
 }
@@ -130,7 +130,7 @@ async fn the_licences_seats_are_never_passed(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_that_is_wrong_is_told_at_once() {
+async fn all_that_is_wrong_is_reported_at_once() {
     let app = TestApp::spawn().await;
 
     for (body, expected) in [

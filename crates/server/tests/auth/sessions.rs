@@ -16,7 +16,7 @@ use super::{another_session, log_out, refresh, spent};
 
 on_both_databases!(
     a_refresh_token_is_good_for_one_refresh,
-    many_refreshes_at_once_are_told_the_same_successor,
+    many_refreshes_at_once_are_reported_the_same_successor,
     a_replay_ends_the_session_at_once,
     a_replay_after_the_grace_ends_the_session,
     signing_out_ends_one_session_and_no_other,
@@ -41,7 +41,7 @@ async fn a_refresh_token_is_good_for_one_refresh(database: TestDatabase) {
     }
 }
 
-async fn many_refreshes_at_once_are_told_the_same_successor(database: TestDatabase) {
+async fn many_refreshes_at_once_are_reported_the_same_successor(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 

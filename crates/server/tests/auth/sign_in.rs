@@ -16,7 +16,7 @@ use super::{another_session, faults, sign_in, spent};
 
 on_both_databases!(
     the_envelope_has_all_that_a_client_needs,
-    an_unknown_address_and_a_wrong_password_are_told_the_same,
+    an_unknown_address_and_a_wrong_password_are_reported_the_same,
     the_eleventh_session_ends_the_first,
 );
 
@@ -39,7 +39,7 @@ async fn the_envelope_has_all_that_a_client_needs(database: TestDatabase) {
     assert_eq!(body["user"]["requiresBusinessProfile"], false);
 }
 
-async fn an_unknown_address_and_a_wrong_password_are_told_the_same(database: TestDatabase) {
+async fn an_unknown_address_and_a_wrong_password_are_reported_the_same(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     app.sign_up("ada@example.org").await;
 
@@ -73,7 +73,7 @@ async fn the_eleventh_session_ends_the_first(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_is_asked_for() {
+async fn what_is_missing_is_called_for() {
     let app = TestApp::spawn().await;
 
     for (body, absent) in [
@@ -122,7 +122,7 @@ async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_crowd_those_who_find_the_line_full_are_told_to_come_again() {
+async fn of_a_crowd_those_who_find_the_line_full_are_reported_to_come_again() {
     let setting = Setting::on(TestDatabase::sqlite())
         .with("PasswordHashing__MemoryKib", 19_456)
         .with("PasswordHashing__Iterations", 2)
@@ -136,9 +136,9 @@ async fn of_a_crowd_those_who_find_the_line_full_are_told_to_come_again() {
     let mut answers = join_all(crowd).await;
     answers.sort_by_key(|it| it.status);
 
-    let told = answers.pop().unwrap();
-    assert_eq!(told.refusal(), (503, "overloaded"));
-    assert!(told.header("retry-after").is_some());
+    let reported = answers.pop().unwrap();
+    assert_eq!(reported.refusal(), (503, "overloaded"));
+    assert!(reported.header("retry-after").is_some());
     let served = answers.iter().filter(|it| it.status == 200).count();
     assert!(served >= 4, "{served}");
     assert_eq!(sign_in(&app.stranger(), "ada@example.org", PASSWORD).await.status, 200);

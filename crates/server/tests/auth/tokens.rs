@@ -80,7 +80,7 @@ async fn status(app: &TestApp, token: &str) -> u16 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_says_who_it_is_and_nothing_else() {
+async fn a_token_states_who_it_is_and_nothing_else() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
@@ -144,7 +144,7 @@ async fn a_token_that_was_tampered_with_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_access_token_ends_when_it_says() {
+async fn an_access_token_ends_when_it_states() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app =
         Setting::on(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock)).start().await;
@@ -193,7 +193,7 @@ async fn issuer_and_audience_are_the_operators_to_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_key_ends_all_tokens_unless_the_old_one_is_kept() {
+async fn a_new_key_ends_all_tokens_unless_the_old_one_is_stored() {
     let old = TestApp::spawn().await;
     let (ada, bob) = (old.signed_in().await, old.signed_in().await);
     let new = || Setting::beside(&old).with("Jwt__SecretKey", NEW_KEY);
@@ -202,11 +202,11 @@ async fn a_new_key_ends_all_tokens_unless_the_old_one_is_kept() {
 
     let forgotten =
         (status(&forgetful, access(&ada)).await, refresh(&forgetful.stranger(), spent(&ada)).await);
-    let kept = (status(&kind, access(&ada)).await, refresh(&kind.stranger(), spent(&ada)).await);
-    let next = kind.stranger().with_tokens(&kept.1.body);
+    let stored = (status(&kind, access(&ada)).await, refresh(&kind.stranger(), spent(&ada)).await);
+    let next = kind.stranger().with_tokens(&stored.1.body);
 
     assert_eq!((forgotten.0, forgotten.1.refusal()), (401, (401, "invalid_refresh_token")));
-    assert_eq!((kept.0, kept.1.status), (200, 200));
+    assert_eq!((stored.0, stored.1.status), (200, 200));
     assert_eq!(status(&forgetful, access(&next)).await, 200, "the new one signs");
     assert_eq!(status(&old, access(&next)).await, 401, "the old one does not know it");
     assert_eq!(status(&kind, access(&bob)).await, 200);

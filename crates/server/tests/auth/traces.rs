@@ -80,12 +80,12 @@ impl Person {
     }
 }
 
-struct Kept {
+struct Stored {
     db: Database,
     columns: Vec<Column>,
 }
 
-impl Kept {
+impl Stored {
     async fn open(database: &TestDatabase) -> Self {
         let db =
             Database::open(&database.target(), DatabaseOptions::default()).expect("a database");
@@ -225,7 +225,7 @@ impl Kept {
         }
     }
 
-    /// All that is kept, in one form or another.
+    /// All that is stored, in one form or another.
     async fn dump(&self, call: &Call, database: &TestDatabase) -> Vec<u8> {
         let mut dump = Vec::new();
         if self.is_postgres() {
@@ -291,7 +291,7 @@ fn holds(dump: &[u8], forms: &[Vec<u8>]) -> bool {
     forms.iter().any(|form| memchr::memmem::find(dump, form).is_some())
 }
 
-fn shown(canary: &[u8]) -> String {
+fn presented(canary: &[u8]) -> String {
     String::from_utf8_lossy(canary).into_owned()
 }
 
@@ -309,8 +309,9 @@ async fn somebody(program: &ServerProcess, name: &'static str) -> Person {
     });
     let made = stranger.post("/auth/register", &person).await;
     assert_eq!(made.status, 200, "{}", made.text());
-    let says = |what: &str| format!("{name}-{what}-canary");
-    let (agent, id, app, system) = (says("agent"), says("device"), says("app"), says("system"));
+    let states = |what: &str| format!("{name}-{what}-canary");
+    let (agent, id, app, system) =
+        (states("agent"), states("device"), states("app"), states("system"));
     let device = [
         ("content-type", "application/json"),
         ("user-agent", &*agent),
@@ -337,31 +338,32 @@ async fn nothing_is_left_of_whoever_leaves(database: TestDatabase) {
         .with("Database__ConnectionString", &database.url);
     let program = call.start().await;
     let (ada, bob) = (somebody(&program, "ada").await, somebody(&program, "bob").await);
-    let kept = Kept::open(&database).await;
+    let stored = Stored::open(&database).await;
     let theirs = inventory().filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)));
     let mut tables: Vec<_> = theirs.map(|it| it.name).filter(|it| *it != "accounts").collect();
     tables.sort_by_key(|it| FIRST.iter().position(|first| first == it).unwrap_or(FIRST.len()));
     for person in [&ada, &bob] {
         // What rows of persons refer to.
-        kept.plant(person, "client_policies").await;
+        stored.plant(person, "client_policies").await;
         for table in &tables {
-            kept.plant(person, table).await;
+            stored.plant(person, table).await;
         }
     }
-    let (mut hers, mut his) = (kept.collect(&ada).await, kept.collect(&bob).await);
+    let (mut hers, mut his) = (stored.collect(&ada).await, stored.collect(&bob).await);
     let shared: Vec<_> = hers.intersection(&his).cloned().collect();
     for it in &shared {
         hers.remove(it);
         his.remove(it);
     }
-    let before = kept.dump(&call, &database).await;
+    let before = stored.dump(&call, &database).await;
     for canary in hers.iter().chain(&his) {
-        assert!(holds(&before, &forms(canary)), "{} is not found at all", shown(canary));
+        assert!(holds(&before, &forms(canary)), "{} is not found at all", presented(canary));
     }
     for table in tables.iter().filter(|it| goes(it)) {
         let marked = format!("ada-{table}-");
         let planted = hers.iter().any(|it| memchr::memmem::find(it, marked.as_bytes()).is_some());
-        let texts = kept.of(table).iter().any(|it| ["text", "blob", "bytea"].contains(&&*it.kind));
+        let texts =
+            stored.of(table).iter().any(|it| ["text", "blob", "bytea"].contains(&&*it.kind));
         let by_route = ["person_salts", "totp_factors", "provider_identities"].contains(table);
         assert!(planted || by_route || !texts || *table == "invitations", "{table} has no canary");
     }
@@ -370,18 +372,18 @@ async fn nothing_is_left_of_whoever_leaves(database: TestDatabase) {
     let answer = ada.client.post("/auth/account/delete", &goodbye).await;
 
     assert_eq!(answer.status, 200, "{}", answer.text());
-    let after = kept.dump(&call, &database).await;
+    let after = stored.dump(&call, &database).await;
     for canary in &hers {
-        assert!(!holds(&after, &forms(canary)), "{} is left", shown(canary));
+        assert!(!holds(&after, &forms(canary)), "{} is left", presented(canary));
     }
     assert!(!holds(&after, &user_forms(ada.id())), "her id is left");
     for canary in &his {
-        assert!(holds(&after, &forms(canary)), "{} is gone", shown(canary));
+        assert!(holds(&after, &forms(canary)), "{} is gone", presented(canary));
     }
     assert!(holds(&after, &user_forms(bob.id())), "his id is gone");
     assert_eq!(bob.client.get("/auth/me").await.status, 200);
     let log = program.log().into_bytes();
     for canary in hers.iter().chain(&his) {
-        assert!(!holds(&log, &forms(canary)), "{} was logged", shown(canary));
+        assert!(!holds(&log, &forms(canary)), "{} was logged", presented(canary));
     }
 }

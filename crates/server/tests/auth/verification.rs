@@ -22,10 +22,10 @@ const REQUIRED: &str = "LocalAuth__RequireEmailVerification";
 
 on_both_databases!(
     a_newcomer_comes_in_once_the_link_was_opened,
-    a_taken_address_is_answered_alike_and_told_to_its_owner,
+    a_taken_address_is_answered_alike_and_reported_to_its_owner,
     of_many_who_open_one_link_at_once_one_verifies,
     an_account_made_before_verifies_too_and_goes_on_with_its_token,
-    whoever_asks_for_another_letter_gets_the_same_answer,
+    whoever_requests_another_letter_gets_the_same_answer,
     whoever_registers_an_address_first_is_out_once_its_owner_comes,
     an_account_that_nobody_verifies_gives_its_seat_back_after_a_week,
 );
@@ -93,7 +93,7 @@ async fn a_newcomer_comes_in_once_the_link_was_opened(database: TestDatabase) {
     assert_eq!(me.body["emailVerified"], true);
 }
 
-async fn a_taken_address_is_answered_alike_and_told_to_its_owner(database: TestDatabase) {
+async fn a_taken_address_is_answered_alike_and_reported_to_its_owner(database: TestDatabase) {
     let app = required(database).await;
 
     let fresh = register(&app, ADA).await;
@@ -143,7 +143,7 @@ async fn an_account_made_before_verifies_too_and_goes_on_with_its_token(database
     assert_eq!(ada.get("/api/ai/templates").await.status, 200);
 }
 
-async fn whoever_asks_for_another_letter_gets_the_same_answer(database: TestDatabase) {
+async fn whoever_requests_another_letter_gets_the_same_answer(database: TestDatabase) {
     let (app, path) = registered(database).await;
     register(&app, "bob@example.org").await;
     redeem(&app.stranger(), &path).await;
@@ -179,7 +179,7 @@ async fn whoever_registers_an_address_first_is_out_once_its_owner_comes(database
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_owner_of_an_address_is_told_three_times_an_hour() {
+async fn the_owner_of_an_address_is_reported_three_times_an_hour() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let setting = Setting::on(TestDatabase::sqlite()).with_mail().with(REQUIRED, true);
     let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
@@ -194,13 +194,13 @@ async fn the_owner_of_an_address_is_told_three_times_an_hour() {
         }
     }
 
-    let told = names_to(&app, ADA).await;
-    assert_eq!(told[..1], ["verify-address"]);
-    assert_eq!(told[1..], ["address-taken"; 6]);
+    let reported = names_to(&app, ADA).await;
+    assert_eq!(reported[..1], ["verify-address"]);
+    assert_eq!(reported[1..], ["address-taken"; 6]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_is_shown_a_page_and_nothing_that_only_looks_redeems() {
+async fn a_browser_is_displayed_a_page_and_nothing_that_only_looks_redeems() {
     let (app, path) = registered(TestDatabase::sqlite()).await;
     let page = path.replace("/auth/verify-email?", "/auth/verify-email.html?");
     let accept = |it: &'static str| [("accept", it)];
@@ -216,9 +216,13 @@ async fn a_browser_is_shown_a_page_and_nothing_that_only_looks_redeems() {
         "application/*",
         "application/json;q=0",
     ] {
-        let shown = stranger.send("GET", &path, &accept(kinds), b"").await;
+        let presented = stranger.send("GET", &path, &accept(kinds), b"").await;
 
-        assert_eq!((shown.status, shown.header("location")), (302, Some(&*page)), "{kinds}");
+        assert_eq!(
+            (presented.status, presented.header("location")),
+            (302, Some(&*page)),
+            "{kinds}"
+        );
     }
     let bare = stranger.get(&path).await;
     let looked = stranger.send("HEAD", &path, &accept("application/json"), b"").await;
@@ -238,9 +242,9 @@ async fn the_page_is_under_the_path_that_the_server_lives_under() {
     let link = link_to(&app, ADA).await;
 
     let path = format!("/pia{}", target(&app, &link));
-    let shown = app.stranger().send("GET", &path, &[("accept", "text/html")], b"").await;
+    let presented = app.stranger().send("GET", &path, &[("accept", "text/html")], b"").await;
 
-    let place = shown.header("location").unwrap_or_default();
+    let place = presented.header("location").unwrap_or_default();
     assert!(place.starts_with("/pia/auth/verify-email.html?userId="), "{place}");
     assert!(app.config.latest().server.public_url.as_str().ends_with("/pia"));
 }
@@ -276,7 +280,7 @@ async fn links_that_are_not_good_are_refused_alike() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_link_lacks_is_told_by_its_name() {
+async fn what_a_link_lacks_is_reported_by_its_name() {
     let app = TestApp::spawn().await;
 
     for (query, fields) in [
@@ -292,8 +296,9 @@ async fn what_a_link_lacks_is_told_by_its_name() {
 
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{query}");
         let errors = answer.body["errors"].as_array().expect("faults");
-        let told: Vec<_> = errors.iter().map(|it| it["field"].as_str().expect("text")).collect();
-        assert_eq!(told, fields, "{query}");
+        let reported: Vec<_> =
+            errors.iter().map(|it| it["field"].as_str().expect("text")).collect();
+        assert_eq!(reported, fields, "{query}");
     }
 }
 
@@ -350,7 +355,7 @@ async fn where_nothing_is_required_nobody_is_written_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_mail_that_is_said_before_anything_else() {
+async fn without_mail_that_is_stated_before_anything_else() {
     let app = TestApp::spawn().await;
     app.sign_up(ADA).await;
 
@@ -364,7 +369,7 @@ async fn without_mail_that_is_said_before_anything_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_text_is_told_by_its_field() {
+async fn what_is_no_text_is_reported_by_its_field() {
     let app = required(TestDatabase::sqlite()).await;
 
     for path in ["/auth/forgot-password", "/auth/resend-verification"] {

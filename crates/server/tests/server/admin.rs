@@ -10,12 +10,12 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 on_both_databases!(
-    roles_are_given_and_taken_within_the_licence,
+    roles_are_granted_and_taken_within_the_licence,
     the_last_administrator_cannot_be_lost,
     accounts_that_are_active_are_never_more_than_there_are_seats,
     invitations_are_made_listed_and_taken_back,
     whom_it_concerns_gets_a_letter_from_the_server,
-    a_role_for_whoever_may_not_own_the_address_is_given_with_a_warning,
+    a_role_for_whoever_may_not_own_the_address_is_granted_with_a_warning,
 );
 
 /// Everybody has shown that their address is theirs.
@@ -23,11 +23,11 @@ async fn verified(app: &TestApp) {
     app.execute("UPDATE accounts SET email_verified_at = created_at").await;
 }
 
-async fn told(app: &TestApp, line: &str) -> String {
+async fn reported(app: &TestApp, line: &str) -> String {
     app.admin(line).await.unwrap_or_else(|err| err.to_string())
 }
 
-async fn roles_are_given_and_taken_within_the_licence(database: TestDatabase) {
+async fn roles_are_granted_and_taken_within_the_licence(database: TestDatabase) {
     let two = Terms { max_admins: Some(2), ..terms() };
     let app = Setting::on(database).licensed(Some(two)).start().await;
     for name in ["a", "b", "c"] {
@@ -36,43 +36,43 @@ async fn roles_are_given_and_taken_within_the_licence(database: TestDatabase) {
     verified(&app).await;
 
     assert_eq!(
-        told(&app, "list").await,
+        reported(&app, "list").await,
         "There is no administrator; `admin grant EMAIL` makes one.\n"
     );
-    assert_eq!(told(&app, "grant a@example.org").await, "a@example.org has the role admin.\n");
-    assert_eq!(told(&app, "grant b@example.org").await, "b@example.org has the role admin.\n");
+    assert_eq!(reported(&app, "grant a@example.org").await, "a@example.org has the role admin.\n");
+    assert_eq!(reported(&app, "grant b@example.org").await, "b@example.org has the role admin.\n");
     assert_eq!(
-        told(&app, "grant c@example.org").await,
+        reported(&app, "grant c@example.org").await,
         "nothing was changed: as many administrators as the licence allows are there already: 2"
     );
     assert_eq!(
-        told(&app, "grant c@example.org --role org_manager").await,
+        reported(&app, "grant c@example.org --role org_manager").await,
         "c@example.org has the role org_manager.\n"
     );
-    assert_eq!(told(&app, "list").await, "a@example.org\nb@example.org\n");
+    assert_eq!(reported(&app, "list").await, "a@example.org\nb@example.org\n");
     assert_eq!(
-        told(&app, "grant B@example.org --role user").await,
+        reported(&app, "grant B@example.org --role user").await,
         "b@example.org has the role user.\n"
     );
-    assert_eq!(told(&app, "grant c@example.org").await, "c@example.org has the role admin.\n");
+    assert_eq!(reported(&app, "grant c@example.org").await, "c@example.org has the role admin.\n");
     assert_eq!(
-        told(&app, "grant nobody@example.org").await,
+        reported(&app, "grant nobody@example.org").await,
         "nothing was changed: there is no such account"
     );
 }
 
-async fn a_role_for_whoever_may_not_own_the_address_is_given_with_a_warning(
+async fn a_role_for_whoever_may_not_own_the_address_is_granted_with_a_warning(
     database: TestDatabase,
 ) {
     let app = Setting::on(database).start().await;
     app.sign_up("a@example.org").await;
 
-    let unverified = told(&app, "grant a@example.org --role kb_manager").await;
-    let taken = told(&app, "grant a@example.org --role user").await;
+    let unverified = reported(&app, "grant a@example.org --role kb_manager").await;
+    let taken = reported(&app, "grant a@example.org --role user").await;
     verified(&app).await;
-    let given = told(&app, "grant a@example.org --role kb_manager").await;
+    let input = reported(&app, "grant a@example.org --role kb_manager").await;
 
-    let warned = unverified.strip_prefix(given.as_str()).unwrap_or_default();
+    let warned = unverified.strip_prefix(input.as_str()).unwrap_or_default();
     assert!(
         warned.starts_with("WARNING: nobody has shown that the address is theirs."),
         "{warned}"
@@ -83,13 +83,13 @@ async fn a_role_for_whoever_may_not_own_the_address_is_given_with_a_warning(
 async fn the_last_administrator_cannot_be_lost(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     app.sign_up("a@example.org").await;
-    told(&app, "grant a@example.org").await;
+    reported(&app, "grant a@example.org").await;
 
     for line in ["grant a@example.org --role user", "deactivate a@example.org"] {
-        let told = told(&app, line).await;
-        assert!(told.contains("the last active administrator"), "{told}");
+        let reported = reported(&app, line).await;
+        assert!(reported.contains("the last active administrator"), "{reported}");
     }
-    assert_eq!(told(&app, "list").await, "a@example.org\n");
+    assert_eq!(reported(&app, "list").await, "a@example.org\n");
 }
 
 async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: TestDatabase) {
@@ -100,11 +100,11 @@ async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: 
     let new = json!({ "email": "c@example.org", "password": PASSWORD });
 
     let full = app.stranger().post("/auth/register", &new).await;
-    told(&app, "deactivate a@example.org").await;
+    reported(&app, "deactivate a@example.org").await;
     let made = app.stranger().post("/auth/register", &new).await;
-    let refused = told(&app, "reactivate a@example.org").await;
-    told(&app, "deactivate b@example.org").await;
-    let done = told(&app, "reactivate a@example.org").await;
+    let refused = reported(&app, "reactivate a@example.org").await;
+    reported(&app, "deactivate b@example.org").await;
+    let done = reported(&app, "reactivate a@example.org").await;
 
     assert_eq!((full.refusal(), made.status), ((403, "user_limit_reached"), 200));
     assert_eq!(
@@ -117,11 +117,11 @@ async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: 
 async fn invitations_are_made_listed_and_taken_back(database: TestDatabase) {
     let app = Setting::on(database).start().await;
 
-    let made = told(&app, "invite Ada@Example.org --role kb_manager --days 2").await;
-    let listed = told(&app, "invitations").await;
+    let made = reported(&app, "invite Ada@Example.org --role kb_manager --days 2").await;
+    let listed = reported(&app, "invitations").await;
     let id = listed.split(' ').next().unwrap_or_default();
-    let revoked = told(&app, &format!("revoke {id}")).await;
-    let again = told(&app, &format!("revoke {id}")).await;
+    let revoked = reported(&app, &format!("revoke {id}")).await;
+    let again = reported(&app, &format!("revoke {id}")).await;
 
     let link = made.lines().last().unwrap_or_default();
     assert!(link.starts_with("http://127.0.0.1:0/auth/register.html?invitation="), "{made}");
@@ -131,9 +131,9 @@ async fn invitations_are_made_listed_and_taken_back(database: TestDatabase) {
     assert!(token.len() == 43 && !listed.contains(token), "{listed}");
     assert_eq!(revoked, format!("Invitation {id} is good no more.\n"));
     assert!(again.contains("no such invitation"), "{again}");
-    assert_eq!(told(&app, "invitations").await, "There is no invitation.\n");
+    assert_eq!(reported(&app, "invitations").await, "There is no invitation.\n");
     assert_eq!(
-        told(&app, "invite nobody").await,
+        reported(&app, "invite nobody").await,
         "nobody was invited: This is not a valid email address."
     );
 }
@@ -144,10 +144,10 @@ async fn without_a_licence_nobody_becomes_administrator() {
     app.sign_up("a@example.org").await;
     std::fs::remove_file(app.dir.join("license.lic")).expect("a licence");
 
-    let told = told(&app, "grant a@example.org").await;
+    let reported = reported(&app, "grant a@example.org").await;
 
     assert_eq!(
-        told,
+        reported,
         "nothing was changed: as many administrators as the licence allows are there already: 0"
     );
 }
@@ -170,8 +170,8 @@ async fn the_binary_changes_accounts_beside_a_running_server() {
 
     let output = call(&server, &["deactivate", "ada@example.org"]).run();
 
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(told, "ada@example.org is deactivated, and signed out everywhere.\n");
+    let reported = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(reported, "ada@example.org is deactivated, and signed out everywhere.\n");
     assert!(output.status.success() && output.stderr.is_empty());
     until(async || (ada.get("/auth/me").await.status == 401).then_some(())).await;
     let again = program.stranger().post("/auth/login/local", &person).await;
@@ -179,7 +179,7 @@ async fn the_binary_changes_accounts_beside_a_running_server() {
 }
 
 #[test]
-fn what_the_binary_cannot_do_is_told_on_the_other_channel() {
+fn what_the_binary_cannot_do_is_reported_on_the_other_channel() {
     let server = Call::new().licensed();
 
     let nobody = call(&server, &["grant", "nobody@example.org"]).fails();
@@ -214,9 +214,9 @@ async fn whom_it_concerns_gets_a_letter_from_the_server(database: TestDatabase) 
     let app = Setting::on(database).with_relay(&relay).start().await;
     app.sign_up("bob@example.org").await;
 
-    let made = told(&app, "invite ada@example.org").await;
+    let made = reported(&app, "invite ada@example.org").await;
     let invited = relay.next_mail().await;
-    told(&app, "deactivate bob@example.org").await;
+    reported(&app, "deactivate bob@example.org").await;
     let deactivated = relay.next_mail().await;
 
     assert_eq!(invited.header("to"), Some("ada@example.org"));

@@ -8,17 +8,17 @@ use pia_testkit::databases::TestDatabase;
 
 on_both_databases!(
     groups_are_made_named_filled_and_taken_away,
-    what_members_may_is_shown_and_changed_all_or_nothing,
+    what_members_may_is_displayed_and_changed_all_or_nothing,
     models_that_are_none_are_set_with_a_warning,
     what_is_done_to_groups_is_in_the_audit_log,
     without_the_feature_there_is_one_group_whose_members_may_what_is_set,
 );
 
-async fn told(app: &TestApp, line: &str) -> String {
+async fn reported(app: &TestApp, line: &str) -> String {
     app.admin(line).await.unwrap_or_else(|err| err.to_string())
 }
 
-/// The group that somebody is told to be in.
+/// Name of the group in the account's export.
 async fn group_of(person: &Client) -> String {
     let json = [("Accept", "application/json")];
     let export = person.send("GET", "/auth/account/export", &json, b"").await;
@@ -30,16 +30,16 @@ async fn groups_are_made_named_filled_and_taken_away(database: TestDatabase) {
     let ada = app.sign_up("ada@example.org").await;
     let default = "00000000-0000-7000-8000-000000000001";
 
-    let made = told(&app, "group create Sales").await;
+    let made = reported(&app, "group create Sales").await;
     let id = made.split(' ').next_back().unwrap_or_default().trim_end_matches(".\n").to_owned();
-    let taken = told(&app, "group create SALES").await;
-    let added = told(&app, "group add ADA@example.org sales").await;
+    let taken = reported(&app, "group create SALES").await;
+    let added = reported(&app, "group add ADA@example.org sales").await;
     let inside = group_of(&ada).await;
-    let listed = told(&app, "group list").await;
-    let full = told(&app, &format!("group delete {id}")).await;
-    let renamed = told(&app, &format!("group rename {id} Support")).await;
-    told(&app, "group add ada@example.org default").await;
-    let gone = told(&app, "group delete support").await;
+    let listed = reported(&app, "group list").await;
+    let full = reported(&app, &format!("group delete {id}")).await;
+    let renamed = reported(&app, &format!("group rename {id} Support")).await;
+    reported(&app, "group add ada@example.org default").await;
+    let gone = reported(&app, "group delete support").await;
 
     assert!(made.starts_with("Sales is there: "), "{made}");
     assert_eq!(taken, "nothing was changed: another group has this name, in whichever case");
@@ -59,32 +59,35 @@ async fn groups_are_made_named_filled_and_taken_away(database: TestDatabase) {
         ("group add ada@example.org Sales", "there is no such group"),
         ("group add nobody@example.org default", "there is no such account"),
     ] {
-        let told = told(&app, line).await;
-        assert!(told.starts_with("nothing was changed: ") && told.contains(why), "{told}");
+        let reported = reported(&app, line).await;
+        assert!(
+            reported.starts_with("nothing was changed: ") && reported.contains(why),
+            "{reported}"
+        );
     }
     assert_eq!(
-        told(&app, "group list").await,
+        reported(&app, "group list").await,
         format!("{default} Default (default), members: 1\n")
     );
 }
 
-async fn what_members_may_is_shown_and_changed_all_or_nothing(database: TestDatabase) {
+async fn what_members_may_is_displayed_and_changed_all_or_nothing(database: TestDatabase) {
     let app = with_catalogue(Setting::on(database)).start().await;
-    told(&app, "group create Sales").await;
+    reported(&app, "group create Sales").await;
 
-    let before = told(&app, "group show sales").await;
+    let before = reported(&app, "group show sales").await;
     let set = "group set Sales quota.KnowledgeBases=10 credits.weekly=5000 credits.pool=true \
                mode.assistant=big persona.FAST=small models=big,small";
-    let changed = told(&app, set).await;
-    let refused = told(&app, "group set Sales credits.daily=7 credits.hourly=-1").await;
-    let shown = told(&app, "group show Sales").await;
-    let cleared = told(
+    let changed = reported(&app, set).await;
+    let refused = reported(&app, "group set Sales credits.daily=7 credits.hourly=-1").await;
+    let presented = reported(&app, "group show Sales").await;
+    let cleared = reported(
         &app,
         "group set Sales quota.KnowledgeBases= credits.weekly= credits.pool= mode.Assistant= \
          persona.fast= models=",
     )
     .await;
-    let other = told(&app, "group show default").await;
+    let other = reported(&app, "group show default").await;
 
     let settings = |of: &str| of.split_once('\n').map(|(_, rest)| rest.to_owned());
     assert_eq!(
@@ -110,7 +113,7 @@ async fn what_members_may_is_shown_and_changed_all_or_nothing(database: TestData
         assert!(changed.contains(line), "{changed}");
     }
     assert_eq!(refused, "nothing was changed: a limit is a whole number, 0 to 1000000000000");
-    assert_eq!(settings(&shown), Some(changed));
+    assert_eq!(settings(&presented), Some(changed));
     assert_eq!((Some(cleared), settings(&other)), (settings(&before), settings(&before)));
 }
 
@@ -118,18 +121,18 @@ async fn models_that_are_none_are_set_with_a_warning(database: TestDatabase) {
     let app = with_catalogue(Setting::on(database)).start().await;
 
     let set = "group set default mode.Research=web persona.code=BIG models=small,typo,Web,typo";
-    let set = told(&app, set).await;
-    let shown = told(&app, "group show default").await;
-    let cleared = told(&app, "group set default mode.Research= persona.code= models=").await;
+    let set = reported(&app, set).await;
+    let presented = reported(&app, "group show default").await;
+    let cleared = reported(&app, "group set default mode.Research= persona.code= models=").await;
 
     let warnings = "WARNING: `web` searches the web and is no chat model; it is passed over.\n\
                     WARNING: `typo` is no entry of Ai:Providers; it is passed over.\n";
     assert!(set.ends_with(warnings), "{set}");
     assert_eq!(set.matches("WARNING").count(), 2, "{set}");
     for line in ["mode.Research=web\n", "persona.code=BIG\n", "models=small,typo,Web\n"] {
-        assert!(shown.contains(line), "{shown}");
+        assert!(presented.contains(line), "{presented}");
     }
-    assert!(!shown.contains("WARNING") && !cleared.contains("WARNING"), "{shown}{cleared}");
+    assert!(!presented.contains("WARNING") && !cleared.contains("WARNING"), "{presented}{cleared}");
 }
 
 /// With the models `big` and `small`, and the search `web`.
@@ -155,7 +158,7 @@ async fn what_is_done_to_groups_is_in_the_audit_log(database: TestDatabase) {
         "group add ada@example.org Default",
         "group delete Support",
     ] {
-        told(&app, line).await;
+        reported(&app, line).await;
     }
 
     for (action, many) in [
@@ -179,8 +182,8 @@ async fn without_the_feature_there_is_one_group_whose_members_may_what_is_set(
     let community = Terms::new("A test", Edition::Community, terms().issued_at);
     let app = Setting::on(database).licensed(Some(community)).start().await;
 
-    let made = told(&app, "group create Sales").await;
-    let set = told(&app, "group set default credits.daily=5").await;
+    let made = reported(&app, "group create Sales").await;
+    let set = reported(&app, "group set default credits.daily=5").await;
 
     assert_eq!(made, "nothing was changed: no licence in force includes GroupManagement");
     assert!(set.contains("credits.daily=5\n"), "{set}");

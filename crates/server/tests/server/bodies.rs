@@ -61,12 +61,12 @@ async fn what_is_no_json_is_refused_as_that() {
     for body in bodies {
         let answer = register(&app.stranger(), &[JSON], body).await;
 
-        let shown = String::from_utf8_lossy(body);
-        assert_eq!(answer.refusal(), (400, "malformed_json"), "{shown}");
+        let presented = String::from_utf8_lossy(body);
+        assert_eq!(answer.refusal(), (400, "malformed_json"), "{presented}");
         let faults = json!([{
             "field": "", "code": "malformed_json", "message": answer.body["message"],
         }]);
-        assert_eq!(answer.body["errors"], faults, "{shown}");
+        assert_eq!(answer.body["errors"], faults, "{presented}");
     }
 }
 
@@ -76,7 +76,7 @@ async fn a_mark_before_the_text_is_passed_over() {
     let app = Setting::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint()).start().await;
     let marked = |body: &[u8]| [b"\xef\xbb\xbf", body].concat();
     let ada = app.signed_in().await;
-    let asked = json!({ "messages": [{ "role": "user", "content": "Hi" }] }).to_string();
+    let requested = json!({ "messages": [{ "role": "user", "content": "Hi" }] }).to_string();
     let id = uuid::Uuid::now_v7().to_string();
     let chat = format!("/api/v1/chats/{id}");
     let document =
@@ -85,7 +85,7 @@ async fn a_mark_before_the_text_is_passed_over() {
     let made = register(&app.stranger(), &[JSON], &marked(&person("a@example.org"))).await;
     let packed = gzip(&marked(&person("b@example.org")));
     let unpacked = register(&app.stranger(), &[JSON, ("content-encoding", "gzip")], &packed).await;
-    let answered = ada.send("POST", "/api/ai/chat", &[JSON], &marked(asked.as_bytes())).await;
+    let answered = ada.send("POST", "/api/ai/chat", &[JSON], &marked(requested.as_bytes())).await;
     let pushed = ada.send("POST", "/api/sync/push", &[JSON], &marked(b"{}")).await;
     let put = ada.send("PUT", &chat, &[JSON], &marked(document.to_string().as_bytes())).await;
 
@@ -131,7 +131,7 @@ async fn nesting_without_end_is_refused_and_does_no_harm() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_of_the_wrong_type_is_told_by_its_field() {
+async fn a_value_of_the_wrong_type_is_reported_by_its_field() {
     let app = TestApp::spawn().await;
 
     for (body, field) in [
@@ -156,7 +156,7 @@ async fn a_value_of_the_wrong_type_is_told_by_its_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_json_is_taken_and_what_says_nothing_is_taken_for_json() {
+async fn only_json_is_taken_and_what_states_nothing_is_taken_for_json() {
     let app = TestApp::spawn().await;
     let taken = [None, Some("application/json; charset=utf-8"), Some("application/vnd.pia+json")];
     let refused = ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "json"];

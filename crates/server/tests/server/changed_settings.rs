@@ -13,7 +13,7 @@ const OPEN_API: &str = "/api/admin/settings/OpenApi:Enabled";
 
 on_both_databases!(
     a_change_reaches_all_instances_and_outlives_them,
-    refusals_name_their_reason_and_secrets_are_shown_to_nobody,
+    refusals_name_their_reason_and_secrets_are_displayed_to_nobody,
     of_many_changes_at_once_each_is_stored,
 );
 
@@ -39,10 +39,16 @@ async fn a_change_reaches_all_instances_and_outlives_them(database: TestDatabase
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_ne!(published("app").await, status);
     until(async || (published("other").await != status).then_some(())).await;
-    let shown = console.get(SETTINGS).await.body;
-    let shown = find(&shown, "OpenApi:Enabled");
-    assert_eq!((&shown["value"], &shown["source"]), (&json!(changed), &json!("the console")));
-    assert!(shown["changedAt"].is_string() && shown["changedBy"].is_string(), "{shown}");
+    let presented = console.get(SETTINGS).await.body;
+    let presented = find(&presented, "OpenApi:Enabled");
+    assert_eq!(
+        (&presented["value"], &presented["source"]),
+        (&json!(changed), &json!("the console"))
+    );
+    assert!(
+        presented["changedAt"].is_string() && presented["changedBy"].is_string(),
+        "{presented}"
+    );
     let later = Setting::beside(&app).start().await;
     assert_ne!(later.stranger().get("/openapi/v1.json").await.status, status);
 
@@ -50,9 +56,9 @@ async fn a_change_reaches_all_instances_and_outlives_them(database: TestDatabase
     assert_eq!(reset.status, 200, "{}", reset.text());
     assert_eq!(published("app").await, status);
     until(async || (published("other").await == status).then_some(())).await;
-    let shown = console.get(SETTINGS).await.body;
-    let shown = find(&shown, "OpenApi:Enabled");
-    assert_eq!((&shown["value"], shown.get("changedAt")), (&value, None));
+    let presented = console.get(SETTINGS).await.body;
+    let presented = find(&presented, "OpenApi:Enabled");
+    assert_eq!((&presented["value"], presented.get("changedAt")), (&value, None));
     for (action, count) in [("Setting.Changed", 1), ("Setting.Reset", 1)] {
         let entries = format!("audit_entries WHERE action = '{action}'");
         assert_eq!(
@@ -62,7 +68,7 @@ async fn a_change_reaches_all_instances_and_outlives_them(database: TestDatabase
     }
 }
 
-async fn refusals_name_their_reason_and_secrets_are_shown_to_nobody(database: TestDatabase) {
+async fn refusals_name_their_reason_and_secrets_are_displayed_to_nobody(database: TestDatabase) {
     let setting =
         Setting::on(database).with("Metrics__Token", "s3cret-word-of-thirty-two-letters-");
     let (_app, client, console) = administrator(setting).await;

@@ -17,7 +17,7 @@ const DOCUMENT: &str = "{\"enforce\" : {\"theme\":\"\\u0064ark\", \"n\":1.50}}";
 
 on_both_databases!(
     a_member_gets_an_assigned_policy_with_the_next_pull,
-    a_policy_is_shown_listed_replaced_and_deleted,
+    a_policy_is_displayed_listed_replaced_and_deleted,
     refusals_name_their_reason,
     of_many_writes_of_a_policy_each_is_stored_whole,
     every_write_is_audited,
@@ -68,17 +68,17 @@ async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatab
     assert_eq!(pull(&client, "").await["clientPolicy"], json!({ "document": "{}" }));
 }
 
-async fn a_policy_is_shown_listed_replaced_and_deleted(database: TestDatabase) {
+async fn a_policy_is_displayed_listed_replaced_and_deleted(database: TestDatabase) {
     let (_app, _, console) = administrator(Setting::on(database)).await;
     assert_eq!(console.get(POLICIES).await.body, json!([]));
     let id = created(&console, " Office ").await;
     let path = format!("{POLICIES}/{id}");
 
-    let shown = console.get(&path).await.body;
-    assert_eq!((&shown["name"], &shown["document"]), (&json!("Office"), &json!(DOCUMENT)));
+    let presented = console.get(&path).await.body;
+    assert_eq!((&presented["name"], &presented["document"]), (&json!("Office"), &json!(DOCUMENT)));
     console.write("PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
     let listed = console.get(POLICIES).await.body;
-    let updated_at = shown["updatedAt"].clone();
+    let updated_at = presented["updatedAt"].clone();
     assert_eq!(
         listed,
         json!([{ "id": id, "name": "Office", "documentBytes": DOCUMENT.len(),

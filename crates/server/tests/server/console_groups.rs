@@ -13,7 +13,7 @@ const DEFAULT_GROUP: &str = "00000000-0000-7000-8000-000000000001";
 
 on_both_databases!(
     members_are_searched_and_listed_by_page,
-    what_a_user_gets_is_shown_with_its_source,
+    what_a_user_gets_is_displayed_with_its_source,
     a_group_is_created_renamed_and_deleted,
     settings_change_one_by_one,
     a_moved_user_is_in_the_group_with_the_next_request,
@@ -34,11 +34,11 @@ async fn a_group_is_created_renamed_and_deleted(database: TestDatabase) {
 
     let renamed = console.write("PUT", &path, json!({ "name": "Sellers" })).await;
     assert_eq!(renamed.status, 200, "{}", renamed.text());
-    let shown = console.get(&path).await.body;
-    assert_eq!((&shown["name"], &shown["memberCount"]), (&json!("Sellers"), &json!(0)));
+    let presented = console.get(&path).await.body;
+    assert_eq!((&presented["name"], &presented["memberCount"]), (&json!("Sellers"), &json!(0)));
     let listed = console.get(GROUPS).await.body;
     assert_eq!((&listed[0]["isDefault"], &listed[0]["memberCount"]), (&json!(true), &json!(1)));
-    assert_eq!(listed[1], shown);
+    assert_eq!(listed[1], presented);
 
     assert_eq!(console.write("DELETE", &path, Value::Null).await.status, 200);
     assert_eq!(console.get(&path).await.refusal(), (404, "not_found"));
@@ -128,8 +128,8 @@ async fn refusals_name_their_reason(database: TestDatabase) {
     let taken = console.write("POST", GROUPS, json!({ "name": "SALES" })).await;
     assert_eq!(taken.refusal(), (409, "name_taken"));
     let default = format!("{GROUPS}/{DEFAULT_GROUP}");
-    let kept = console.write("DELETE", &default, Value::Null).await;
-    assert_eq!(kept.refusal(), (409, "default_group"));
+    let stored = console.write("DELETE", &default, Value::Null).await;
+    assert_eq!(stored.refusal(), (409, "default_group"));
 }
 
 async fn of_many_that_create_one_name_one_does(database: TestDatabase) {
@@ -177,7 +177,7 @@ async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
     assert_eq!(console.get("/api/admin/users?limit=0").await.status, 400);
 }
 
-async fn what_a_user_gets_is_shown_with_its_source(database: TestDatabase) {
+async fn what_a_user_gets_is_displayed_with_its_source(database: TestDatabase) {
     let (_app, client, console) = administrator(Setting::on(database)).await;
     let user = console.get("/api/admin/users").await.body["items"][0].clone();
     let path = format!("/api/admin/users/{}/effective", user["id"].as_str().expect("an id"));
@@ -200,26 +200,26 @@ async fn what_a_user_gets_is_shown_with_its_source(database: TestDatabase) {
     let persona = console.write("POST", "/api/admin/managed-personas", persona).await;
     let persona = persona.body["id"].as_str().expect("an id").to_owned();
     let groups = format!("/api/admin/managed-personas/{persona}/groups");
-    let given = console.write("PUT", &groups, json!({ "groupIds": [sales] })).await;
-    assert_eq!(given.status, 200, "{}", given.text());
+    let input = console.write("PUT", &groups, json!({ "groupIds": [sales] })).await;
+    assert_eq!(input.status, 200, "{}", input.text());
     let moved = format!("/api/admin/users/{}/group", user["id"].as_str().expect("an id"));
     console.write("PUT", &moved, json!({ "groupId": sales })).await;
 
-    let shown = console.get(&path).await.body;
+    let presented = console.get(&path).await.body;
 
-    assert_eq!(shown["group"], json!({ "id": sales, "name": "Sales" }));
-    assert_eq!(shown["clientPolicy"], console.get(&assigned).await.body);
-    assert_eq!(shown["personas"], json!([{ "id": persona, "name": "Editor" }]));
+    assert_eq!(presented["group"], json!({ "id": sales, "name": "Sales" }));
+    assert_eq!(presented["clientPolicy"], console.get(&assigned).await.body);
+    assert_eq!(presented["personas"], json!([{ "id": persona, "name": "Editor" }]));
     let pulled = client.get("/api/sync/pull?since=2020-01-01T00:00:00Z").await.body;
-    assert_eq!(pulled["clientPolicy"]["document"], shown["clientPolicy"]["document"]);
+    assert_eq!(pulled["clientPolicy"]["document"], presented["clientPolicy"]["document"]);
     let number = |of: &Value| of.as_array().expect("a list").len();
-    assert_eq!(number(&shown["plugins"]), number(&pulled["plugins"]["upserted"]));
-    assert_eq!(shown["plugins"][0]["source"], "builtIn");
+    assert_eq!(number(&presented["plugins"]), number(&pulled["plugins"]["upserted"]));
+    assert_eq!(presented["plugins"][0]["source"], "builtIn");
     let models = json!({
         "modes": { "Research": "large" }, "personaTypes": {}, "allowed": ["large"]
     });
-    assert_eq!(shown["models"], models);
-    let limits = shown["limits"].as_array().expect("limits");
+    assert_eq!(presented["models"], models);
+    let limits = presented["limits"].as_array().expect("limits");
     for expected in [
         json!({ "name": "KnowledgeBases", "value": 2, "source": "group" }),
         json!({ "name": "ManagedPersonas", "value": 50, "source": "default" }),

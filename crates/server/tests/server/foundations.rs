@@ -5,7 +5,7 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_server_answers_and_says_that_it_is_ready() {
+async fn the_server_answers_and_states_that_it_is_ready() {
     let app = TestApp::spawn().await;
 
     let health = app.stranger().get("/health").await;
@@ -78,19 +78,19 @@ async fn a_token_that_is_not_good_is_no_hindrance_where_none_is_needed() {
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD }).to_string();
     let json = ("content-type", "application/json");
 
-    for given in ["Bearer", "Bearer ", "Bearer x.y.z", "Basic YTpi", "Nonsense", "Bearer a b"] {
-        let bearer = ("authorization", given);
+    for input in ["Bearer", "Bearer ", "Bearer x.y.z", "Basic YTpi", "Nonsense", "Bearer a b"] {
+        let bearer = ("authorization", input);
         for path in ["/health", "/ready", "/api/capabilities", "/openapi/v1.json", "/admin/setup"] {
             let answer = app.stranger().send("GET", path, &[bearer], b"").await;
-            assert_eq!(answer.status, 200, "{given} {path}");
+            assert_eq!(answer.status, 200, "{input} {path}");
         }
         let signed_in = app
             .stranger()
             .send("POST", "/auth/login/local", &[bearer, json], credentials.as_bytes())
             .await;
-        assert_eq!(signed_in.status, 200, "{given}");
+        assert_eq!(signed_in.status, 200, "{input}");
         let refused = app.stranger().send("GET", "/auth/me", &[bearer], b"").await;
-        assert_eq!(refused.refusal(), (401, "unauthorized"), "{given}");
+        assert_eq!(refused.refusal(), (401, "unauthorized"), "{input}");
     }
 }
 

@@ -154,8 +154,8 @@ async fn a_database_that_hangs_holds_up_nobody_and_all_is_well_once_it_wakes() {
     };
     let stranger = other.stranger();
     let ready = timed(stranger.get("/ready"));
-    let asked = chat_request("Hello");
-    let chat = timed(ada.post(CHAT, &asked));
+    let requested = chat_request("Hello");
+    let chat = timed(ada.post(CHAT, &requested));
     let ((mut here, there), _, (ready, waited), chat) = tokio::join!(halted, going_on, ready, chat);
     here.push(chat);
 
@@ -213,7 +213,7 @@ async fn ask(addr: SocketAddr, request: &str) -> Option<Answer> {
     (!raw.is_empty()).then(|| parse(&raw))
 }
 
-/// Asks whichever instance answers, as a balancer does, until told to end.
+/// Calls whichever instance answers, as a balancer does, until stopped.
 /// Answers how many were answered.
 async fn keep_asking(
     instances: &watch::Receiver<[SocketAddr; 2]>,
@@ -251,7 +251,7 @@ async fn instances_that_are_restarted_one_by_one_fail_nobody() {
     }
     let envelope = one.stranger().post(LOGIN, &ada).await;
     let token = envelope.body["accessToken"].as_str().expect("a token");
-    let (tell, instances) = watch::channel([one.addr, other.addr]);
+    let (report, instances) = watch::channel([one.addr, other.addr]);
     let ended = AtomicBool::new(false);
     let (body, head) = (bob.to_string(), "host: x\r\nconnection: close\r\n");
     let length = body.len();
@@ -266,7 +266,7 @@ async fn instances_that_are_restarted_one_by_one_fail_nobody() {
     let restarting = async {
         for _ in 0..2 {
             let next = call().start().await;
-            tell.send_replace([other.addr, next.addr]);
+            report.send_replace([other.addr, next.addr]);
             one.signal("TERM");
             assert!(one.end().await.success());
             (one, other) = (other, next);

@@ -121,10 +121,10 @@ async fn a_licence_that_was_put_in_outlives_the_process() {
     let text = licence(&terms());
     upload(&app, &token(&app), &text).await;
 
-    let kept = std::fs::read(app.dir.join("license.lic")).expect("a file");
-    let next = unlicensed_with(&kept).await;
+    let stored = std::fs::read(app.dir.join("license.lic")).expect("a file");
+    let next = unlicensed_with(&stored).await;
 
-    assert_eq!(String::from_utf8_lossy(&kept).trim(), text);
+    assert_eq!(String::from_utf8_lossy(&stored).trim(), text);
     assert_eq!(next.stranger().get("/ready").await.body["license"], "valid");
 }
 
@@ -165,7 +165,7 @@ async fn a_wrong_token_learns_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_with_a_licence_is_told_apart() {
+async fn what_is_wrong_with_a_licence_is_distinguished() {
     let app = unlicensed().await;
     let whole = licence(&terms());
     let cut = whole.get(..whole.len() / 2).unwrap_or_default().to_owned();
@@ -311,7 +311,7 @@ async fn what_the_licence_does_not_include_is_refused_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_nobody_has_said_how_the_server_is_reached_a_path_is_told() {
+async fn where_nobody_has_stated_how_the_server_is_reached_a_path_is_reported() {
     let app = Setting::on(TestDatabase::sqlite()).licensed(None).start().await;
 
     let refused = app.stranger().get("/auth/me").await;

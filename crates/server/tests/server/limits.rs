@@ -225,7 +225,7 @@ async fn raised_budgets_take_effect_at_once() {
     spent(&register(&app, "192.0.2.1").await, 60);
 
     app.reload(&json!({ "RateLimits": { "Global": 100, "Auth": 100 } }));
-    // What an address owes is kept; it is paid off at the new rate.
+    // What an address owes is stored; it is paid off at the new rate.
     clock.advance(Duration::from_secs(1));
 
     assert_eq!(stranger.get("/api/capabilities").await.status, 200);

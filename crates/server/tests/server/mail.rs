@@ -164,9 +164,9 @@ async fn a_letter_that_the_relay_refuses_is_wiped(database: TestDatabase) {
     app.queue(invitation(SystemClock.now(), 1)).await;
     tried(&app).await;
 
-    let kept = &app.mails().await[0];
-    let why = kept.failure.as_deref().unwrap_or_default();
-    assert_eq!((&*kept.letter, kept.tries, kept.is_sealed), ("invitation", 1, false));
+    let stored = &app.mails().await[0];
+    let why = stored.failure.as_deref().unwrap_or_default();
+    assert_eq!((&*stored.letter, stored.tries, stored.is_sealed), ("invitation", 1, false));
     assert!(why.contains("(550)") && !why.contains("canary"), "{why}");
 }
 
@@ -211,18 +211,18 @@ async fn whoever_deletes_their_account_is_written_to_no_more(database: TestDatab
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_letter_says_is_never_kept_in_plain() {
+async fn what_a_letter_states_is_never_stored_in_plain() {
     let ((clock, of_server), port) = (clock(), closed_port().await);
     let app = Setting::on(TestDatabase::sqlite()).with_relay_at(port).at(of_server).start().await;
     app.queue(invitation(clock.now(), 1)).await;
     tried(&app).await;
 
-    let waiting = kept(&app);
+    let waiting = stored(&app);
     let relay = open_at(port).await;
     clock.advance(Duration::from_mins(1));
     let mail = relay.next_mail().await;
     empty(&app).await;
-    let sent = kept(&app);
+    let sent = stored(&app);
 
     assert!(mail.raw.contains(CANARY), "there is something to look for");
     for bytes in [waiting, sent] {
@@ -234,7 +234,7 @@ async fn what_a_letter_says_is_never_kept_in_plain() {
 }
 
 /// Every byte of the database, free pages and logs included.
-fn kept(app: &TestApp) -> Vec<u8> {
+fn stored(app: &TestApp) -> Vec<u8> {
     let files = app.database_files().into_iter();
     files.flat_map(|it| std::fs::read(it).expect("a file")).collect()
 }

@@ -28,11 +28,11 @@ async fn the_same_key_is_taken_again() {
 async fn another_key_stops_the_start() {
     let call = used().await.with("ENCRYPTION_MASTER_KEY", ANOTHER);
 
-    let told = call.fails();
+    let reported = call.fails();
 
-    assert!(told.contains("SVC-ENC-001"), "{told}");
+    assert!(reported.contains("SVC-ENC-001"), "{reported}");
     for key in [MASTER_KEY, ANOTHER] {
-        assert!(!told.contains(key), "{told}");
+        assert!(!reported.contains(key), "{reported}");
     }
     stop(call.with("ENCRYPTION_MASTER_KEY", MASTER_KEY).start().await).await;
 }
@@ -49,7 +49,7 @@ async fn a_key_may_follow_the_one_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_old_data_may_be_given_up() {
+async fn the_old_data_may_be_abandoned() {
     let call = used().await.with("ENCRYPTION_MASTER_KEY", ANOTHER);
 
     let program = call.with("Encryption__AcceptNewMasterKey", "true").start().await;

@@ -17,8 +17,8 @@ async fn migrates_and_serves(database: TestDatabase) {
     let first = migrating(&database).run();
     let second = migrating(&database).run();
 
-    let told = String::from_utf8_lossy(&first.stderr);
-    assert!(first.status.success() && second.status.success(), "{told}");
+    let reported = String::from_utf8_lossy(&first.stderr);
+    assert!(first.status.success() && second.status.success(), "{reported}");
     let program = on(Call::new().licensed(), &database).start().await;
     let ready = program.stranger().get("/ready").await;
     assert_eq!(ready.status, 200, "{}", ready.text());
@@ -38,9 +38,9 @@ async fn postgresql_is_migrated_without_any_secret() {
 async fn postgresql_is_not_migrated_by_a_role_that_only_serves() {
     let database = TestDatabase::empty_postgres().await;
 
-    let told = on(Call::new(), &database).fails();
+    let reported = on(Call::new(), &database).fails();
 
-    assert!(told.contains("SVC-DB-001") && told.contains("--migrate-only"), "{told}");
+    assert!(reported.contains("SVC-DB-001") && reported.contains("--migrate-only"), "{reported}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,12 +54,12 @@ async fn postgresql_is_migrated_at_the_start_by_the_role_that_may() {
 }
 
 #[test]
-fn a_database_that_is_not_there_is_told_without_its_password() {
-    let told = Call::new()
+fn a_database_that_is_not_there_is_reported_without_its_password() {
+    let reported = Call::new()
         .with("Database__Provider", "postgresql")
         .with("Database__ConnectionString", "postgres://pia:Zq81Zq81@127.0.0.1:1/pia")
         .fails();
 
-    assert!(told.contains("SVC-DB-002"), "{told}");
-    assert!(!told.contains("Zq81"), "{told}");
+    assert!(reported.contains("SVC-DB-002"), "{reported}");
+    assert!(!reported.contains("Zq81"), "{reported}");
 }

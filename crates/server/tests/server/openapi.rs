@@ -43,8 +43,8 @@ async fn run(program: impl AsRef<OsStr>, path: &str, folder: &Path, args: &[&str
 }
 
 fn check(ran: &Output) {
-    let said = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success(), "{said}{}", String::from_utf8_lossy(&ran.stderr));
+    let message = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{message}{}", String::from_utf8_lossy(&ran.stderr));
 }
 
 /// Every answer to bodies that fit and bodies that do not is one that is

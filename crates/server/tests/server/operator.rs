@@ -8,9 +8,9 @@ use serde_json::json;
 
 const TOKEN: &str = "q7Zt3LxV9mR2cWb5Ks8N";
 
-on_both_databases!(readiness_tells_of_each_part);
+on_both_databases!(readiness_reports_of_each_part);
 
-async fn readiness_tells_of_each_part(database: TestDatabase) {
+async fn readiness_reports_of_each_part(database: TestDatabase) {
     let app = Setting::on(database).start().await;
 
     let ready = app.stranger().get("/ready").await;
@@ -34,7 +34,7 @@ async fn chats_are_promised_where_the_licence_includes_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_metrics_token_is_asked_of_everybody() {
+async fn a_metrics_token_is_called_of_everybody() {
     let app = Setting::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
     let stranger = app.stranger();
     let (right, wrong) = (format!("Bearer {TOKEN}"), format!("Bearer {TOKEN}x"));
@@ -65,7 +65,7 @@ async fn an_accounts_token_does_not_open_the_metrics() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn metrics_count_requests_by_route_and_tell_no_secret() {
+async fn metrics_count_requests_by_route_and_report_no_secret() {
     let app = Setting::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
     let ada = app.sign_up("ada@example.org").await;
     for path in ["/health", "/health", "/auth/me", "/secret-path"] {

@@ -56,7 +56,7 @@ async fn who_registers_on_the_page_can_sign_in(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_asks_for_what_the_operator_wants_at_the_moment() {
+async fn the_page_requests_what_the_operator_wants_at_the_moment() {
     let app = Setting::on(TestDatabase::sqlite()).start().await;
     let before = open(&app, REGISTER).await.text();
 
@@ -112,7 +112,7 @@ async fn what_the_gates_refuse_is_a_page_for_browsers_and_json_for_programs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_front_page_tells_browsers_what_this_is() {
+async fn the_front_page_reports_browsers_what_this_is() {
     let setting = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia");
     let app = setting.with("Server__Name", "Pia of <Ada>").start().await;
 
@@ -142,7 +142,7 @@ async fn password_managers_find_what_there_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_nothing_is_a_browser_is_told_so_by_a_page() {
+async fn where_nothing_is_a_browser_is_reported_by_a_page() {
     let app = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
 
     for (path, style) in [

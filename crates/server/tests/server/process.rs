@@ -58,20 +58,20 @@ async fn the_id_of_a_trusted_proxy_is_logged_beside_the_servers_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_free_group_that_is_none_is_told_of_at_the_start_and_when_it_changes() {
+async fn a_free_group_that_is_none_is_reported_of_at_the_start_and_when_it_changes() {
     let [one, other] = [1, 2].map(|it| format!("01970000-0000-7000-8000-00000000000{it}"));
     let naming = |id: &str| json!({ "FreeTier": { "GroupId": id } }).to_string();
     let call = Call::new().licensed().file("appsettings.json", &naming(&one));
 
     let program = call.start().await;
-    let told = "FreeTier:GroupId names no group, so nobody is in the free tier";
-    program.logs(told).await;
+    let reported = "FreeTier:GroupId names no group, so nobody is in the free tier";
+    program.logs(reported).await;
     assert!(program.log().contains(&one), "{}", program.log());
     std::fs::write(call.dir().join("appsettings.json"), naming(&other)).expect("a file");
-    let lines = || program.log().lines().filter(|it| it.contains(told)).count();
+    let lines = || program.log().lines().filter(|it| it.contains(reported)).count();
     until(async || (lines() == 2).then_some(())).await;
 
-    assert!(program.log().lines().any(|it| it.contains(told) && it.contains(&other)));
+    assert!(program.log().lines().any(|it| it.contains(reported) && it.contains(&other)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,7 +96,7 @@ async fn development_needs_two_secrets_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_log_tells_apart_what_is_wrong_with_a_licence() {
+async fn the_log_reports_apart_what_is_wrong_with_a_licence() {
     for (text, code) in [
         (String::new(), "SVC-LIC-002"),
         (foreign(), "SVC-LIC-003"),
@@ -118,9 +118,9 @@ async fn an_address_that_is_taken_stops_the_start() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
 
-    let told = Call::new().with("Server__Address", &address).fails();
+    let reported = Call::new().with("Server__Address", &address).fails();
 
-    assert!(told.contains("SVC-RUN-004"), "{told}");
+    assert!(reported.contains("SVC-RUN-004"), "{reported}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -149,12 +149,12 @@ async fn an_idle_connection_does_not_keep_the_process() {
     let program = Call::new().licensed().start().await;
     let idle = idle(&program).await;
 
-    let asked = Instant::now();
+    let requested = Instant::now();
     program.signal("TERM");
     let status = program.end().await;
 
     assert_eq!(status.code(), Some(0));
-    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+    assert!(requested.elapsed() < Duration::from_secs(5), "{:?}", requested.elapsed());
     drop(idle);
 }
 
@@ -164,16 +164,16 @@ async fn a_request_without_an_end_keeps_the_process_no_longer_than_allowed() {
     let program = call.start().await;
     let (socket, _rest) = half_a_registration(&program).await;
 
-    let asked = Instant::now();
+    let requested = Instant::now();
     program.signal("TERM");
     let status = program.end().await;
 
     assert_eq!(status.code(), Some(0));
-    assert!(asked.elapsed() < Duration::from_secs(8), "{:?}", asked.elapsed());
+    assert!(requested.elapsed() < Duration::from_secs(8), "{:?}", requested.elapsed());
     drop(socket);
 }
 
-/// Registers until the server is gone; notes who was told that they have an
+/// Registers until the server is gone; records who got
 /// account.
 async fn register_on(program: &ServerProcess, lane: usize, made: &Mutex<Vec<String>>) {
     for number in 0..10_000 {
@@ -223,7 +223,7 @@ async fn what_was_answered_before_a_crash_is_there_after_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_changed_settings_file_is_noticed_and_told_by_its_keys() {
+async fn a_changed_settings_file_is_noticed_and_reported_by_its_keys() {
     let call = Call::new().licensed();
     let program = call.start().await;
     assert_eq!(program.stranger().get("/openapi/v1.json").await.status, 404);
@@ -254,10 +254,10 @@ async fn a_settings_file_with_a_fault_changes_nothing() {
 
     let settings = json!({ "OpenApi": { "Enabled": false }, "RateLimits": { "Ai": "manyZq81" } });
     std::fs::write(call.dir().join("appsettings.json"), settings.to_string()).expect("a file");
-    let told = program.logs("settings unchanged: the new configuration is invalid").await;
+    let reported = program.logs("settings unchanged: the new configuration is invalid").await;
 
-    let told = told.to_string();
-    assert!(told.contains("SVC-CFG-003") && told.contains("RateLimits:Ai"), "{told}");
-    assert!(!told.contains("Zq81"), "{told}");
+    let reported = reported.to_string();
+    assert!(reported.contains("SVC-CFG-003") && reported.contains("RateLimits:Ai"), "{reported}");
+    assert!(!reported.contains("Zq81"), "{reported}");
     assert_eq!(program.stranger().get("/openapi/v1.json").await.status, 200);
 }

@@ -215,7 +215,7 @@ fn table() -> Vec<Route> {
     pia_server::routes()
 }
 
-fn told(route: &Route) -> String {
+fn reported(route: &Route) -> String {
     let access = match route.access {
         Access::Anonymous => "anyone",
         Access::Bearer => "signed-in",
@@ -257,10 +257,10 @@ async fn announce(
 }
 
 #[test]
-fn the_table_says_of_every_route_what_is_meant() {
+fn the_table_states_of_every_route_what_is_meant() {
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut meant: Vec<String> = MEANT.lines().map(words).filter(|line| !line.is_empty()).collect();
-    let mut table: Vec<String> = table().iter().map(told).collect();
+    let mut table: Vec<String> = table().iter().map(reported).collect();
 
     meant.sort();
     table.sort();
@@ -277,8 +277,8 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
     for route in &closed {
         let answer = announce(&app.stranger(), route, 5).await;
 
-        assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", told(route));
-        assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", told(route));
+        assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", reported(route));
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", reported(route));
     }
     assert_eq!(closed.len(), 146);
 }
@@ -305,12 +305,12 @@ async fn a_body_that_is_announced_too_long_is_refused_before_it_is_read() {
             announce(&ada, route, route.body_limit + 1).await
         };
 
-        assert_eq!(answer.refusal(), (413, "body_too_large"), "{}", told(route));
+        assert_eq!(answer.refusal(), (413, "body_too_large"), "{}", reported(route));
         if route.path.starts_with("/scim/") {
             continue;
         }
         let limit = answer.body["limit"].as_u64().or(answer.body["error"]["limit"].as_u64());
-        assert_eq!(limit, Some(route.body_limit as u64), "{}", told(route));
+        assert_eq!(limit, Some(route.body_limit as u64), "{}", reported(route));
     }
 }
 
@@ -326,22 +326,22 @@ fn rows_say_what_their_paths_promise() {
                 | RateLimit::InHandler(Budget::Auth | Budget::LocalAuth)
         );
         let anonymous = route.access == Access::Anonymous;
-        let asks_models = route.access == Access::Bearer && below(&["/api/ai/", "/v1/"]);
+        let calls_models = route.access == Access::Bearer && below(&["/api/ai/", "/v1/"]);
 
         let promised = (
-            asks_models,
+            calls_models,
             !anonymous && below(&["/auth/"]),
             anonymous && guards,
             below(&["/admin", "/api/admin"]),
         );
-        let said = (
+        let message = (
             route.credentials == AcceptedCredentials::SessionOrApiKey,
             !anonymous && route.accounts == AccountScope::Any,
             route.payer == PaidBy::Address,
             route.document == Document::Admin,
         );
-        if said != promised {
-            wrong.push((told(&route), said, promised));
+        if message != promised {
+            wrong.push((reported(&route), message, promised));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -364,7 +364,7 @@ async fn a_path_that_nobody_knows_is_not_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_method_is_told_which_ones_there_are() {
+async fn another_method_is_reported_which_ones_there_are() {
     let app = TestApp::spawn().await;
 
     for (path, allowed) in [

@@ -27,14 +27,14 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn a_bad_value_stops_the_start_and_is_named_but_not_told() {
+fn a_bad_value_stops_the_start_and_is_named_but_not_reported() {
     for (variable, value, code, key) in REFUSED {
-        let told = Call::new().with(variable, value).fails();
+        let reported = Call::new().with(variable, value).fails();
 
-        assert!(told.contains(code) && told.contains(key), "{variable}: {told}");
-        assert!(told.contains("environment"), "it says from where: {told}");
-        assert!(value.len() < 3 || !told.contains(value), "{variable}: {told}");
-        assert!(!told.contains(JWT_KEY) && !told.contains(MASTER_KEY), "{told}");
+        assert!(reported.contains(code) && reported.contains(key), "{variable}: {reported}");
+        assert!(reported.contains("environment"), "it says from where: {reported}");
+        assert!(value.len() < 3 || !reported.contains(value), "{variable}: {reported}");
+        assert!(!reported.contains(JWT_KEY) && !reported.contains(MASTER_KEY), "{reported}");
     }
 }
 
@@ -43,26 +43,26 @@ fn what_has_no_default_must_be_set() {
     for (variable, key) in
         [("JWT_SECRET_KEY", "Jwt:SecretKey"), ("ENCRYPTION_MASTER_KEY", "Encryption:MasterKey")]
     {
-        let told = Call::new().without(variable).fails();
+        let reported = Call::new().without(variable).fails();
 
-        assert!(told.contains("SVC-CFG-002") && told.contains(key), "{told}");
-        assert!(told.contains(variable), "it says what to do: {told}");
+        assert!(reported.contains("SVC-CFG-002") && reported.contains(key), "{reported}");
+        assert!(reported.contains(variable), "it says what to do: {reported}");
     }
 }
 
 #[test]
 fn outside_development_more_must_be_set() {
-    let told = Call::new().without("PIA_ENVIRONMENT").fails();
+    let reported = Call::new().without("PIA_ENVIRONMENT").fails();
 
     for key in ["Server:PublicUrl", "Database:ConnectionString"] {
-        let line = told.lines().find(|it| it.contains(key));
-        assert!(line.is_some_and(|it| it.contains("SVC-CFG-002")), "{key}: {told}");
+        let line = reported.lines().find(|it| it.contains(key));
+        assert!(line.is_some_and(|it| it.contains("SVC-CFG-002")), "{key}: {reported}");
     }
 }
 
 #[test]
-fn all_that_is_wrong_is_told_at_once() {
-    let told = Call::new()
+fn all_that_is_wrong_is_reported_at_once() {
+    let reported = Call::new()
         .without("JWT_SECRET_KEY")
         .with("RateLimits__Ai", "many")
         .file("appsettings.json", r#"{ "Server": { "MaxConnections": -1 } }"#)
@@ -75,9 +75,9 @@ fn all_that_is_wrong_is_told_at_once() {
         ("SVC-CFG-003", "Server:MaxConnections", "appsettings.json"),
         ("SVC-CFG-003", "Jwt:RefreshGrace", "command line"),
     ] {
-        let line = told.lines().find(|it| it.contains(key));
+        let line = reported.lines().find(|it| it.contains(key));
         let line = line.unwrap_or_default();
-        assert!(line.contains(code) && line.contains(origin), "{key}: {told}");
+        assert!(line.contains(code) && line.contains(origin), "{key}: {reported}");
     }
 }
 
@@ -90,15 +90,15 @@ fn a_source_that_makes_no_sense_stops_the_start() {
         Call::new().argument("Zq81"),
         Call::new().argument("--content-root=/Zq81/nowhere"),
     ] {
-        let told = call.fails();
+        let reported = call.fails();
 
-        assert!(told.contains("SVC-CFG-001"), "{told}");
-        assert!(!told.contains("Zq81"), "{told}");
+        assert!(reported.contains("SVC-CFG-001"), "{reported}");
+        assert!(!reported.contains("Zq81"), "{reported}");
     }
 }
 
 #[test]
-fn whoever_asks_for_help_gets_it_without_any_setting() {
+fn whoever_requests_help_gets_it_without_any_setting() {
     let help = Call::bare().argument("--help").run();
     let version = Call::bare().argument("--version").run();
 

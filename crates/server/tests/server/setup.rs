@@ -88,8 +88,8 @@ async fn of_many_who_make_the_first_administrator_at_once_one_does(database: Tes
 
     let made = answers.iter().filter(|it| it.status == 200).count();
     let late = answers.iter().filter(|it| it.error() == "already_set_up").count();
-    let told: Vec<_> = answers.iter().map(Answer::text).collect();
-    assert_eq!((made, late), (1, 15), "{told:?}");
+    let reported: Vec<_> = answers.iter().map(Answer::text).collect();
+    assert_eq!((made, late), (1, 15), "{reported:?}");
     assert_eq!(app.admin("list").await.expect("a list").lines().count(), 1);
     gone(&app).await;
     gone(&other).await;
@@ -100,16 +100,16 @@ async fn who_was_made_administrator_elsewhere_ends_the_step(database: TestDataba
     app.sign_up("ada@example.org").await;
     let token = token(&app);
 
-    let told = app.admin("grant ADA@example.org").await.expect("a grant");
+    let reported = app.admin("grant ADA@example.org").await.expect("a grant");
     let late = appoint(&app, &token, &root("root@example.org")).await;
 
-    assert!(told.starts_with("ada@example.org has the role admin.\n"), "{told}");
+    assert!(reported.starts_with("ada@example.org has the role admin.\n"), "{reported}");
     assert_eq!(late.refusal(), (409, "already_set_up"));
     gone(&app).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_is_told_whose_account_it_made() {
+async fn a_program_is_reported_whose_account_it_made() {
     let app = TestApp::spawn().await;
 
     let made = appoint(&app, &token(&app), &root(" Root@Example.org ")).await;
@@ -138,7 +138,7 @@ async fn without_the_token_nothing_is_learnt_and_nothing_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bad_input_is_told_by_its_field_and_leaves_the_token() {
+async fn bad_input_is_reported_by_its_field_and_leaves_the_token() {
     let app = TestApp::spawn().await;
     let (token, long) = (token(&app), "x".repeat(300));
     let with = |field: &str, value: Value| {

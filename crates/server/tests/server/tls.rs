@@ -60,7 +60,7 @@ async fn the_server_shows_its_certificate() {
 }
 
 #[test]
-fn a_certificate_that_cannot_be_shown_stops_the_start() {
+fn a_certificate_that_cannot_be_displayed_stops_the_start() {
     let ((certificate, key, _), (_, another_key, _)) = (certified(), certified());
 
     for (call, code) in [
@@ -69,8 +69,8 @@ fn a_certificate_that_cannot_be_shown_stops_the_start() {
         (serving(&certificate, &another_key), "SVC-TLS-002"),
         (serving(&certificate, &key).with("Server__Tls__KeyPath", "missing"), "SVC-TLS-001"),
     ] {
-        let told = call.fails();
-        assert!(told.contains(code), "{code}: {told}");
-        assert!(!told.contains("PRIVATE KEY"), "{told}");
+        let reported = call.fails();
+        assert!(reported.contains(code), "{code}: {reported}");
+        assert!(!reported.contains("PRIVATE KEY"), "{reported}");
     }
 }

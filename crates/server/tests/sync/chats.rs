@@ -4,9 +4,9 @@ mod bodies;
 mod documents;
 mod encrypted;
 mod hosted;
-mod kept;
 mod lists;
 mod memory;
+mod stored;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -14,7 +14,7 @@ use crate::snapshot::Effect;
 /// Base URL of Linkup.
 const LINKUP: &str = "https://api.linkup.so/v1";
 
-/// An entry, as it is written down. What is wrong with it was told.
+/// An entry, as it is written down. What is wrong with it was reported.
 pub(super) struct Entry {
     /// None where it is missing.
     pub(super) id: Option<String>,
@@ -29,8 +29,8 @@ impl Entry {
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let id = from.restart("Id").required::<EntryId>("an entry needs an id of its own");
         let name = from.restart("Name").optional();
-        let given = from.restart("ProviderType").optional::<Kind>();
-        let kind = given.unwrap_or(Kind::Chat(ProviderType::OpenAi));
+        let input = from.restart("ProviderType").optional::<Kind>();
+        let kind = input.unwrap_or(Kind::Chat(ProviderType::OpenAi));
         let embeds = from.restart("Embeddings").or(false);
         if embeds && [Kind::Search, Kind::Chat(ProviderType::Anthropic)].contains(&kind) {
             let none = Reason::combination("this type of provider has no embeddings");

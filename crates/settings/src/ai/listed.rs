@@ -21,11 +21,11 @@ impl ListedEntries {
             if !names.contains(&number.as_str()) {
                 break;
             }
-            let said = |key: &str| from.peek(&format!("{number}:{key}"));
-            let Some(EntryId(id)) = said("Id").and_then(|it| EntryId::parse(it).ok()) else {
+            let message = |key: &str| from.peek(&format!("{number}:{key}"));
+            let Some(EntryId(id)) = message("Id").and_then(|it| EntryId::parse(it).ok()) else {
                 continue;
             };
-            match said("ProviderType").and_then(|it| Kind::parse(it).ok()) {
+            match message("ProviderType").and_then(|it| Kind::parse(it).ok()) {
                 Some(Kind::Search) => listed.searches.push(id),
                 Some(Kind::Chat(_)) | None => listed.models.push(id),
             }

@@ -15,7 +15,7 @@ use crate::fault::{Code, Reason};
 use crate::section::Section;
 use crate::snapshot::Effect;
 
-/// The version of Azure's API that is asked for if nobody says: the last one
+/// The version of Azure's API that is requested if nobody says: the last one
 /// of those with dates that is not a preview.
 const AZURE_API: &str = "2024-10-21";
 
@@ -84,7 +84,7 @@ impl Model {
         }
     }
 
-    pub(super) fn is_given(&self) -> bool {
+    pub(super) fn is_granted(&self) -> bool {
         let texts = [&self.name, &self.deployment, &self.api_version, &self.agent];
         let tools = [&self.web_search_tool, &self.vision_tool];
         let switches = [self.takes_effort, self.web_search, self.vision, self.addresses];
@@ -97,7 +97,7 @@ impl Model {
             || !self.upstream_tools.is_empty()
             || !self.unsupported.is_empty()
             || !self.fallbacks.is_empty()
-            || self.prices.is_given()
+            || self.prices.is_granted()
             || self.protection != Protection::default()
     }
 
@@ -197,16 +197,16 @@ impl Model {
         sound
     }
 
-    /// The model; nothing where it misses something, which is told.
+    /// The model; nothing where it misses something, which is reported.
     pub(super) fn target(self, rates: Rates, from: &mut Section<'_>) -> Option<Target> {
         if !self.is_sound(from) {
             return None;
         }
         let provider = self.provider();
-        let given = self.endpoint.as_ref().map(BaseUrl::as_str);
-        let endpoint = given.or(kind::endpoint(provider))?;
+        let input = self.endpoint.as_ref().map(BaseUrl::as_str);
+        let endpoint = input.or(kind::endpoint(provider))?;
         let model = self.name.as_deref().or(self.own_name())?;
-        let public = kind::is_public(provider) && given.is_none();
+        let public = kind::is_public(provider) && input.is_none();
         let fetches = self.addresses.unwrap_or(public);
         let is = |it| provider == it;
         Some(Target {
@@ -236,12 +236,12 @@ impl Model {
         })
     }
 
-    /// Tells of what is said in vain, since the type has no such thing.
+    /// Reports of what is said in vain, since the type has no such thing.
     pub(super) fn mention_idle(&self, from: &mut Section<'_>) {
         // A mode that takes its type from the default says enough with that.
         let Some(provider) = self.provider else { return };
-        let mut idle = |name: &str, given: bool, of: ProviderType| {
-            if given && provider != of {
+        let mut idle = |name: &str, input: bool, of: ProviderType| {
+            if input && provider != of {
                 from.warn(name, format!("has no effect but with the type {}", of.name()));
             }
         };
@@ -259,7 +259,7 @@ impl Model {
         }
     }
 
-    /// Tells of what is said in vain of what searches the web.
+    /// Reports of what is said in vain of what searches the web.
     pub(super) fn mention_idle_of_search(&self, from: &mut Section<'_>) {
         let of_models = [
             ("AzureDeploymentName", self.deployment.is_some()),
@@ -276,7 +276,7 @@ impl Model {
             ("VisionToolProviderId", self.vision_tool.is_some()),
             ("Fallbacks", !self.fallbacks.is_empty()),
         ];
-        for (name, _) in of_models.into_iter().filter(|(_, given)| *given) {
+        for (name, _) in of_models.into_iter().filter(|(_, input)| *input) {
             from.warn(name, "has no effect with the type Linkup");
         }
         self.prices.mention_idle(from);

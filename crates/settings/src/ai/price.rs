@@ -35,21 +35,21 @@ impl Prices {
         }
     }
 
-    pub(super) fn is_given(&self) -> bool {
+    pub(super) fn is_granted(&self) -> bool {
         let Self { input, output, cached_input, connector } = self;
         [input, output, cached_input, connector].into_iter().any(Option::is_some)
     }
 
-    /// Tells of each price of what takes no tokens.
+    /// Reports of each price of what takes no tokens.
     pub(super) fn mention_idle(&self, from: &mut Section<'_>) {
         let mut from = from.section(SECTION);
-        for (name, given) in [
+        for (name, input) in [
             (INPUT, self.input.is_some()),
             (OUTPUT, self.output.is_some()),
             (CACHED, self.cached_input.is_some()),
             (CONNECTOR, self.connector.is_some()),
         ] {
-            if given {
+            if input {
                 from.warn(name, "has no effect with the type Linkup, which takes no tokens");
             }
         }
@@ -147,8 +147,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_price_is_kept_in_thousandths() {
-        for (text, thousandths, told) in [
+    fn a_price_is_stored_in_thousandths() {
+        for (text, thousandths, reported) in [
             ("0", 0, "0"),
             (" 1000 ", 1_000_000, "1000"),
             ("0.001", 1, "0.001"),
@@ -170,7 +170,7 @@ mod tests {
         ] {
             let price = Price::parse(text).unwrap();
 
-            assert_eq!((price.0, price.format().as_str()), (thousandths, told), "{text}");
+            assert_eq!((price.0, price.format().as_str()), (thousandths, reported), "{text}");
         }
     }
 

@@ -120,7 +120,7 @@ fn refuse(from: &mut Section<'_>, name: &str, wrong: Option<&'static str>) {
 }
 
 /// Returns the number of entries there are from 0 on without a gap. Those
-/// behind one are left aside, which is told of each.
+/// behind one are left aside, which is notified of each.
 fn in_order(from: &mut Section<'_>) -> usize {
     from.may_be_empty();
     let names = from.names();

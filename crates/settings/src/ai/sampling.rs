@@ -1,4 +1,4 @@
-//! `UnsupportedParameters`: what a model refuses to be told.
+//! `UnsupportedParameters`: parameters that a model refuses.
 
 use pia_assistant::SAMPLING;
 

@@ -86,16 +86,16 @@ fn what_searches_the_web_is_no_chat_model() {
     {
         let faults = Operator::development().argument(&format!("{key}=linkup")).faults();
 
-        let told = format!(
+        let reported = format!(
             "SVC-CFG-005 setting `{key}` from the command line: Linkup searches the web and is no \
              chat model"
         );
-        assert_eq!(faults, [told]);
+        assert_eq!(faults, [reported]);
     }
 }
 
 #[test]
-fn a_type_has_its_own_endpoint_or_asks_for_one() {
+fn a_type_has_its_own_endpoint_or_requests_one() {
     let endpoint = |provider: &str| {
         let operator = Operator::development().arguments(&[
             &format!("Ai:ProviderType={provider}"),
@@ -115,12 +115,12 @@ fn a_type_has_its_own_endpoint_or_asks_for_one() {
         assert_eq!(endpoint(provider).unwrap(), usual);
     }
     for provider in ["OpenAICompatible", "VLlm"] {
-        let told = endpoint(provider).unwrap_err().to_string();
+        let reported = endpoint(provider).unwrap_err().to_string();
         let expected = format!(
             "SVC-CFG-002 setting `Ai:Endpoint`: is missing: the type {provider} needs the base URL \
              of its server"
         );
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
 }
 
@@ -205,14 +205,14 @@ fn a_mode_of_another_type_at_the_same_address_is_mentioned() {
         "Ai:Modes:Research:ProviderType=Ollama",
     ]);
 
-    let [told] = operator.notices().try_into().unwrap();
+    let [reported] = operator.notices().try_into().unwrap();
 
-    assert!(told.starts_with("setting `Ai:Modes:Research:ProviderType`"), "{told}");
+    assert!(reported.starts_with("setting `Ai:Modes:Research:ProviderType`"), "{reported}");
     assert_eq!(target(&operator, Mode::Research).endpoint, "http://h");
 }
 
 #[test]
-fn tokens_cost_what_the_nearest_section_says() {
+fn tokens_cost_what_the_nearest_section_states() {
     let operator = Operator::development().arguments(&[
         "Ai:Model=m",
         "Ai:ApiKey=k",
@@ -243,11 +243,11 @@ fn a_rate_is_a_number_that_is_there() {
 
                 let faults = operator.faults();
 
-                let told = format!(
+                let reported = format!(
                     "SVC-CFG-003 setting `{key}` from the command line: expected a number from 0 \
                      to 10000000"
                 );
-                assert_eq!(faults, [told]);
+                assert_eq!(faults, [reported]);
             }
         }
     }
@@ -292,10 +292,13 @@ fn what_a_type_has_not_is_mentioned_and_off() {
             _ => operator,
         };
 
-        let [told] = operator.notices().try_into().unwrap();
+        let [reported] = operator.notices().try_into().unwrap();
 
         let (name, _) = setting.split_once('=').unwrap();
-        assert!(told.starts_with(&format!("setting `Ai:{name}` from the command line")), "{told}");
+        assert!(
+            reported.starts_with(&format!("setting `Ai:{name}` from the command line")),
+            "{reported}"
+        );
         let target = target(&operator, Mode::Optimize);
         assert!(!target.web_search && target.agent.is_none() && !target.takes_reasoning_effort);
     }

@@ -71,7 +71,7 @@ fn addresses_go_to_models_at_the_public_address_of_their_type_or_where_it_is_all
 }
 
 #[test]
-fn what_a_model_refuses_may_be_said() {
+fn what_a_model_refuses_may_be_stated() {
     let with = |names: &str| {
         let names = format!("Ai:Providers:0:UnsupportedParameters={names}");
         Operator::development().arguments(&FIRST).argument(&names)
@@ -88,23 +88,23 @@ fn what_upstreams_run_has_a_type_and_a_price() {
         let tools = format!("Ai:Providers:0:UpstreamTools={tools}");
         Operator::development().arguments(&FIRST).argument(&tools)
     };
-    let told = |operator: &Operator| -> Vec<(String, i64)> {
+    let reported = |operator: &Operator| -> Vec<(String, i64)> {
         let tools = &entry(operator, "main").upstream_tools;
         tools.iter().map(|it| (it.kind.clone(), it.price.0)).collect()
     };
 
     let priced = with("web_search=10, openrouter:web_search=0.5,mcp=0");
     assert_eq!(
-        told(&priced),
+        reported(&priced),
         [("web_search", 10_000_000), ("openrouter:web_search", 500_000), ("mcp", 0)]
             .map(|(kind, price)| (kind.to_owned(), price))
     );
-    assert!(told(&with("")).is_empty() && priced.notices().is_empty());
+    assert!(reported(&with("")).is_empty() && priced.notices().is_empty());
     for wrong in ["web_search", "web_search=", "=5", "a b=5", "function=1", "custom=1", "a=1,a=2"] {
         assert_eq!(refused(&with(wrong)), ["Ai:Providers:0:UpstreamTools"], "{wrong}");
     }
     let translated = with("web_search=10").argument("Ai:Providers:0:ProviderType=Anthropic");
-    assert!(told(&translated).is_empty());
+    assert!(reported(&translated).is_empty());
     let [notice] = translated.notices().try_into().unwrap();
     assert!(notice.contains("UpstreamTools") && notice.ends_with("with the type Anthropic"));
 }
@@ -165,14 +165,14 @@ fn an_id_is_there_and_no_other_entry_has_it() {
         .argument(&format!("Ai:Providers:0:Id={}", "x".repeat(101)))
         .argument("Ai:Providers:0:Model=m");
 
-    for (id, told) in [
+    for (id, reported) in [
         ("a,b", "expected no comma: ids stand in lists"),
         ("Pia-Cloud", "`pia-cloud` stands for the model of a mode, not for an entry"),
     ] {
         let model = "Ai:Providers:0:Model=m";
         let odd = Operator::development().variable("Ai__Providers__0__Id", id).argument(model);
         let faults = odd.faults();
-        assert!(faults.len() == 1 && faults[0].ends_with(told), "{faults:?}");
+        assert!(faults.len() == 1 && faults[0].ends_with(reported), "{faults:?}");
         assert_eq!(refused(&odd), ["Ai:Providers:0:Id"]);
     }
     assert!(nameless.faults()[0].starts_with("SVC-CFG-002 setting `Ai:Providers:0:Id`"));
@@ -190,7 +190,7 @@ fn entries_behind_a_gap_are_ignored_and_named_once() {
         "Ai:Providers:main:Id=odd",
     ]);
 
-    let told = operator.notices();
+    let reported = operator.notices();
 
     let from = "from the command line: ";
     let expected = [
@@ -201,7 +201,7 @@ fn entries_behind_a_gap_are_ignored_and_named_once() {
         format!("setting `Ai:Providers:5` {from}the entry is ignored, since there is no entry 2"),
         format!("setting `Ai:Providers:main` {from}is ignored: entries have numbers, from 0 on"),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert_eq!(ids(&operator.read().ai.catalogue), ["main"]);
 }
 
@@ -209,9 +209,12 @@ fn entries_behind_a_gap_are_ignored_and_named_once() {
 fn without_entry_0_there_is_none() {
     let operator = Operator::development().argument("Ai:Providers:1:Id=late");
 
-    let [told] = operator.notices().try_into().unwrap();
+    let [reported] = operator.notices().try_into().unwrap();
 
-    assert!(told.contains("`Ai:Providers:1`") && told.contains("(`late`) is ignored"), "{told}");
+    assert!(
+        reported.contains("`Ai:Providers:1`") && reported.contains("(`late`) is ignored"),
+        "{reported}"
+    );
     assert!(ids(&operator.read().ai.catalogue).is_empty());
 }
 
@@ -223,21 +226,24 @@ fn no_entries_are_nothing_to_mention() {
 }
 
 #[test]
-fn what_is_no_entry_is_told() {
+fn what_is_no_entry_is_reported() {
     assert_eq!(refused(&Operator::development().argument("Ai:Providers=main")), ["Ai:Providers"]);
-    let told = refused(&Operator::development().argument("Ai:Providers:0=main"));
-    assert_eq!(told, ["Ai:Providers:0:Id", "Ai:Providers:0:Model", "Ai:Providers:0"]);
+    let reported = refused(&Operator::development().argument("Ai:Providers:0=main"));
+    assert_eq!(reported, ["Ai:Providers:0:Id", "Ai:Providers:0:Model", "Ai:Providers:0"]);
 }
 
 #[test]
-fn a_slip_in_an_entry_is_told_with_what_was_meant() {
-    let [told] = both().argument("Ai:Providers:0:Fallback=web").notices().try_into().unwrap();
+fn a_slip_in_an_entry_is_reported_with_what_was_meant() {
+    let [reported] = both().argument("Ai:Providers:0:Fallback=web").notices().try_into().unwrap();
 
-    assert!(told.ends_with("is not known and has no effect; did you mean `Fallbacks`?"), "{told}");
+    assert!(
+        reported.ends_with("is not known and has no effect; did you mean `Fallbacks`?"),
+        "{reported}"
+    );
 }
 
 #[test]
-fn an_entry_says_what_its_type_cannot_do_without() {
+fn an_entry_states_what_its_type_cannot_do_without() {
     let entry = |settings: &[&str]| {
         let operator = Operator::development().argument("Ai:Providers:0:Id=a");
         let set = |it: Operator, setting: &&str| it.argument(&format!("Ai:Providers:0:{setting}"));
@@ -315,11 +321,11 @@ fn what_has_no_effect_on_a_search_is_mentioned() {
     ] {
         let operator = both().argument(&format!("Ai:Providers:1:{setting}"));
 
-        let [told] = operator.notices().try_into().unwrap();
+        let [reported] = operator.notices().try_into().unwrap();
 
         let (name, _) = setting.split_once('=').unwrap();
         let whole = format!("setting `Ai:Providers:1:{name}` from the command line: has no effect");
-        assert!(told.starts_with(&whole), "{told}");
+        assert!(reported.starts_with(&whole), "{reported}");
         let catalogue = operator.read().ai.catalogue;
         assert_eq!(catalogue.search("web").unwrap().protection, Protection::default());
     }
@@ -371,9 +377,9 @@ fn a_tool_is_an_entry_of_its_kind() {
             let faults = operator.faults();
 
             let (name, _) = setting.split_once('=').unwrap();
-            let told =
+            let reported =
                 format!("SVC-CFG-005 setting `{section}:{name}` from the command line: {why}");
-            assert_eq!(faults, [told]);
+            assert_eq!(faults, [reported]);
         }
     }
     let itself = both().argument("Ai:Providers:0:Fallbacks=MAIN");
@@ -397,7 +403,7 @@ fn tools_may_be_named_in_any_case_and_before_their_entries() {
 }
 
 #[test]
-fn all_faults_of_the_catalogue_are_told_at_once() {
+fn all_faults_of_the_catalogue_are_reported_at_once() {
     let operator = Operator::development().arguments(&[
         "Ai:ProviderType=Linkup",
         "Ai:WebSearchToolProviderId=none",
@@ -409,9 +415,9 @@ fn all_faults_of_the_catalogue_are_told_at_once() {
         "Ai:Providers:1:Model=far",
     ]);
 
-    let mut told = refused(&operator);
+    let mut reported = refused(&operator);
 
-    told.sort();
+    reported.sort();
     let expected = [
         "Ai:ProviderType",
         "Ai:Providers:0:AzureDeploymentName",
@@ -421,7 +427,7 @@ fn all_faults_of_the_catalogue_are_told_at_once() {
         "Ai:Providers:1:Model",
         "Ai:WebSearchToolProviderId",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 #[test]
@@ -483,7 +489,7 @@ fn an_entry_that_is_gone_waits_for_a_restart_too() {
 }
 
 #[test]
-fn no_key_of_the_catalogue_is_shown() {
+fn no_key_of_the_catalogue_is_displayed() {
     let operator = both().argument("Ai:Providers:0:ApiKeys=s3cretA,s3cretB");
 
     let config = operator.read();

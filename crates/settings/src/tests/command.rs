@@ -28,7 +28,7 @@ fn without_a_switch_the_server_serves_in_production() {
 }
 
 #[test]
-fn a_switch_says_what_to_do_and_is_no_setting() {
+fn a_switch_states_what_to_do_and_is_no_setting() {
     for (arguments, expected) in [
         (&["--migrate-only"][..], Command::MigrateOnly),
         (&["--help"], Command::Help),
@@ -59,17 +59,20 @@ fn what_is_not_understood_is_named_by_its_place_and_not_repeated() {
     for argument in ["s3cret", "--s3cret", "--s3cret=x", "-s3cret", "--Jwt:s3cret", ""] {
         let faults = parse(&["--migrate-only", argument]).unwrap_err();
 
-        let told = faults.to_string();
+        let reported = faults.to_string();
         assert!(
-            told.starts_with("SVC-CFG-001 argument 2 of the command line: expected "),
-            "{told}"
+            reported.starts_with("SVC-CFG-001 argument 2 of the command line: expected "),
+            "{reported}"
         );
-        assert!(!told.contains("s3cret") && !format!("{faults:?}").contains("s3cret"), "{told}");
+        assert!(
+            !reported.contains("s3cret") && !format!("{faults:?}").contains("s3cret"),
+            "{reported}"
+        );
     }
 }
 
 #[test]
-fn every_argument_that_is_not_understood_is_told() {
+fn every_argument_that_is_not_understood_is_reported() {
     let faults = parse(&["a", "--Ai:Model", "--Ai:ApiKey=b", "c"]).unwrap_err();
 
     assert_eq!(faults.iter().count(), 3);
@@ -77,7 +80,7 @@ fn every_argument_that_is_not_understood_is_told() {
 }
 
 #[test]
-fn the_environment_has_its_name_from_the_first_who_says() {
+fn the_environment_has_its_name_from_the_first_who_states() {
     let variables = [
         ("DOTNET_ENVIRONMENT", "Fourth"),
         ("ASPNETCORE_ENVIRONMENT", "Third"),
@@ -98,9 +101,12 @@ fn the_environment_has_its_name_from_the_first_who_says() {
 #[test]
 fn an_environment_cannot_name_a_file_elsewhere() {
     for name in ["../etc", "a/b", "", "a b"] {
-        let told = parse(&[&format!("--environment={name}")]).unwrap_err().to_string();
+        let reported = parse(&[&format!("--environment={name}")]).unwrap_err().to_string();
 
-        assert!(told.starts_with("SVC-CFG-001 the command line: expected an env"), "{told}");
+        assert!(
+            reported.starts_with("SVC-CFG-001 the command line: expected an env"),
+            "{reported}"
+        );
     }
     assert!(with(&[("PIA_ENVIRONMENT", "a/b")], &[]).is_err());
 }
@@ -257,11 +263,11 @@ fn what_stands_behind_that_word_and_means_nothing_is_refused_and_not_repeated() 
         let words = line.split(' ').filter(|it| !it.is_empty());
         let arguments: Vec<&str> = std::iter::once("admin").chain(words).collect();
 
-        let told = parse(&arguments).unwrap_err().to_string();
+        let reported = parse(&arguments).unwrap_err().to_string();
 
-        let says = told.contains("expected ") || told.contains("command: use ");
-        assert!(told.starts_with("SVC-CFG-001 ") && says, "{told}");
-        assert!(!told.contains("s3cret"), "{told}");
+        let states = reported.contains("expected ") || reported.contains("command: use ");
+        assert!(reported.starts_with("SVC-CFG-001 ") && states, "{reported}");
+        assert!(!reported.contains("s3cret"), "{reported}");
     }
     for arguments in [&["--role", "admin"][..], &["--days=5"], &["grant", "ada@example.org"]] {
         assert!(parse(arguments).is_err(), "{arguments:?}");

@@ -147,7 +147,7 @@ fn a_key_of_digits_stays_a_key() {
 }
 
 #[test]
-fn files_that_cannot_be_read_are_all_told() {
+fn files_that_cannot_be_read_are_all_reported() {
     let long = format!("{{ \"A\": \"{}\" }}", "x".repeat(1024 * 1024));
     for (text, reason) in [
         ("{ \"Jwt\": { \"SecretKey\": \"s3cret\" ", "EOF while parsing"),
@@ -170,17 +170,17 @@ fn files_that_cannot_be_read_are_all_told() {
 }
 
 #[test]
-fn a_folder_in_a_files_place_is_told() {
+fn a_folder_in_a_files_place_is_reported() {
     let operator = Operator::development();
     std::fs::create_dir(operator.dir.path().join("appsettings.json")).unwrap();
 
-    let told = operator.faults().remove(0);
+    let reported = operator.faults().remove(0);
 
-    assert!(told.starts_with("SVC-CFG-001 appsettings.json: "), "{told}");
+    assert!(reported.starts_with("SVC-CFG-001 appsettings.json: "), "{reported}");
 }
 
 #[test]
-fn a_setting_that_two_variables_set_differently_is_told() {
+fn a_setting_that_two_variables_set_differently_is_reported() {
     let operator = Operator::development()
         .variable("JWT__SECRETKEY", "s3cret")
         .variable("Ai__Model", "a")
@@ -191,7 +191,7 @@ fn a_setting_that_two_variables_set_differently_is_told() {
 }
 
 #[test]
-fn a_variable_that_is_no_text_is_told() {
+fn a_variable_that_is_no_text_is_reported() {
     let operator = Operator::development().variable("Ai__ApiKey", "a\u{fffd}b");
 
     let expected = "SVC-CFG-001 setting `Ai:ApiKey` from the environment: expected UTF-8";
@@ -199,7 +199,7 @@ fn a_variable_that_is_no_text_is_told() {
 }
 
 #[test]
-fn a_section_in_a_values_place_and_the_reverse_are_told() {
+fn a_section_in_a_values_place_and_the_reverse_are_reported() {
     let text = r#"{ "Jwt": { "Issuer": { "a": 1 } }, "Ai": "s3cret", "Server": { "Tls": true } }"#;
 
     let faults = Operator::development().file("appsettings.json", text).faults();

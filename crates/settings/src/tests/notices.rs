@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_slip_of_the_pen_is_told_with_what_was_meant() {
+fn a_slip_of_the_pen_is_reported_with_what_was_meant() {
     let operator = Operator::development()
         .file("appsettings.json", r#"{ "Jwt": { "Isuer": "x" }, "Databse": { "Provider": "x" } }"#)
         .variable("Ai__Modes__Reserch__Model", "m")
@@ -37,7 +37,7 @@ fn sections_of_others_are_let_alone() {
 }
 
 #[test]
-fn names_with_dots_and_line_breaks_are_told_on_one_line() {
+fn names_with_dots_and_line_breaks_are_reported_on_one_line() {
     let text = r#"{ "Logging": { "LogLevel": { "Microsoft.AspNetCore": "x" }, "a\nb": "x" } }"#;
 
     let operator = Operator::development().file("appsettings.json", text);
@@ -50,7 +50,7 @@ fn names_with_dots_and_line_breaks_are_told_on_one_line() {
 }
 
 #[test]
-fn no_more_slips_are_told_than_anyone_reads() {
+fn no_more_slips_are_reported_than_anyone_reads() {
     let operator =
         (0..200).fold(Operator::development(), |it, n| it.argument(&format!("Ai:Unknown{n}=x")));
 
@@ -58,7 +58,7 @@ fn no_more_slips_are_told_than_anyone_reads() {
 }
 
 #[test]
-fn open_registration_is_told_outside_development() {
+fn open_registration_is_reported_outside_development() {
     let open = Operator::production().notices().remove(0);
     let closed = Operator::production().argument("LocalAuth:Registration=closed").notices();
     let development = Operator::development().notices();
@@ -68,20 +68,20 @@ fn open_registration_is_told_outside_development() {
 }
 
 #[test]
-fn verification_that_nobody_gets_a_letter_for_is_told() {
+fn verification_that_nobody_gets_a_letter_for_is_reported() {
     let operator = || Operator::development().argument("LocalAuth:RequireEmailVerification=true");
 
-    let told = operator().notices();
+    let reported = operator().notices();
     let with_mail = operator().argument("Smtp:Host=mail.example").argument("Smtp:From=a@b.example");
     let with_mail = with_mail.notices();
 
     let meant = |it: &String| it.starts_with("setting `LocalAuth:RequireEmailVerification`");
-    assert!(told.iter().any(meant), "{told:?}");
+    assert!(reported.iter().any(meant), "{reported:?}");
     assert!(!with_mail.iter().any(meant), "{with_mail:?}");
 }
 
 #[test]
-fn weak_choices_are_told_outside_development() {
+fn weak_choices_are_reported_outside_development() {
     let operator = Operator::production()
         .argument("LocalAuth:Registration=closed")
         .argument("Server:PublicUrl=http://pia.example.com")
@@ -120,7 +120,9 @@ fn a_file_has_no_roles() {
     let operator = Operator::development()
         .argument("Database:MigrationConnectionString=postgres://owner@db/pia");
 
-    let told = operator.notices().remove(0);
+    let reported = operator.notices().remove(0);
 
-    assert!(told.contains("`Database:MigrationConnectionString`") && told.contains("no roles"));
+    assert!(
+        reported.contains("`Database:MigrationConnectionString`") && reported.contains("no roles")
+    );
 }

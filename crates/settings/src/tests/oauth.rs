@@ -84,7 +84,7 @@ fn an_address_that_can_be_listened_to_is_refused() {
 }
 
 #[test]
-fn values_of_the_wrong_form_are_refused_without_being_told() {
+fn values_of_the_wrong_form_are_refused_without_being_reported() {
     for (key, value) in [
         ("OAuth__entraid__TenantId", "common"),
         ("OAuth__entraid__TenantId", "contoso.onmicrosoft.com"),
@@ -113,7 +113,7 @@ fn scopes_stand_with_blanks_or_commas_between() {
 }
 
 #[test]
-fn a_secret_without_a_client_id_is_mentioned_and_never_shown() {
+fn a_secret_without_a_client_id_is_mentioned_and_never_displayed() {
     let operator = Operator::development().variable("OAUTH_OIDC_CLIENT_SECRET", "the-oidc-secret");
 
     let notices = operator.notices().join("\n");

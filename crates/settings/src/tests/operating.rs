@@ -36,13 +36,13 @@ fn the_handbook_has_every_setting_and_no_other() {
     let config = operator().read();
 
     let known: Vec<_> = config.snapshot.keys().collect();
-    let told: Vec<_> = rows().into_keys().collect();
+    let reported: Vec<_> = rows().into_keys().collect();
 
-    assert_eq!(told, known);
+    assert_eq!(reported, known);
 }
 
 #[test]
-fn the_handbook_says_when_a_change_takes_effect() {
+fn the_handbook_states_when_a_change_takes_effect() {
     let config = operator().read();
 
     for (key, cells) in rows() {
@@ -55,7 +55,7 @@ fn the_handbook_says_when_a_change_takes_effect() {
 }
 
 #[test]
-fn the_handbook_says_how_the_variable_is_called() {
+fn the_handbook_states_how_the_variable_is_called() {
     for (key, cells) in rows() {
         let variable = format!("`{}`", key.replace(':', "__"));
         assert!(cells[1].split(", ").any(|it| it == variable), "{key}");
@@ -64,9 +64,9 @@ fn the_handbook_says_how_the_variable_is_called() {
 
 /// Checks the defaults that the handbook states in so many letters.
 #[test]
-fn the_handbook_says_what_the_defaults_are() {
+fn the_handbook_states_what_the_defaults_are() {
     let config = operator().read();
-    let given = [
+    let input = [
         "Server:PublicUrl",
         "Database:ConnectionString",
         "Jwt:SecretKey",
@@ -74,11 +74,11 @@ fn the_handbook_says_what_the_defaults_are() {
         "Ai:Providers:0:Model",
     ];
 
-    for (key, cells) in rows().into_iter().filter(|(key, _)| !given.contains(&&**key)) {
-        let told = config.snapshot.value_of(&key);
+    for (key, cells) in rows().into_iter().filter(|(key, _)| !input.contains(&&**key)) {
+        let reported = config.snapshot.value_of(&key);
         match cells[2].strip_prefix('`').and_then(|it| it.split_once('`')) {
-            Some((default, _)) => assert_eq!(told, Some(default), "{key}"),
-            None if cells[2] == "none" => assert!(told.is_none_or(str::is_empty), "{key}"),
+            Some((default, _)) => assert_eq!(reported, Some(default), "{key}"),
+            None if cells[2] == "none" => assert!(reported.is_none_or(str::is_empty), "{key}"),
             None => {}
         }
     }

@@ -32,7 +32,7 @@ fn what_reloads_is_seen_by_those_who_use_it() {
 }
 
 #[test]
-fn what_needs_a_restart_is_told_once_until_it_is_taken_back() {
+fn what_needs_a_restart_is_reported_once_until_it_is_taken_back() {
     let operator = Operator::development();
     let config = live(&operator);
     let with = |issuer: &str| format!(r#"{{ "Jwt": {{ "Issuer": "{issuer}" }} }}"#);
@@ -76,7 +76,7 @@ fn a_bad_value_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_changed_secret_is_told_by_its_name() {
+fn a_changed_secret_is_reported_by_its_name() {
     let operator = Operator::development().argument("Ai:Model=m").argument("Ai:ApiKey=s3cretA");
     let config = live(&operator);
     let targets = config.follow(|it| it.ai.catalogue.clone());
@@ -95,7 +95,7 @@ fn a_changed_secret_is_told_by_its_name() {
 }
 
 #[test]
-fn a_notice_is_told_when_it_is_new() {
+fn a_notice_is_informed_when_it_is_new() {
     let operator = Operator::production();
     let config = live(&operator);
     let operator = operator.argument("Ai:Modle=x");
@@ -111,22 +111,22 @@ fn a_notice_is_told_when_it_is_new() {
 fn others_are_called_when_something_changed() {
     let operator = Operator::development();
     let config = live(&operator);
-    let (sender, told) = channel();
+    let (sender, reported) = channel();
     config.on_change(move |it| sender.send(it.logging.level.clone()).unwrap());
 
     config.reload(&operator.sources).unwrap();
     config.reload(&operator.argument("Logging:Level=debug").sources).unwrap();
 
-    assert_eq!(told.try_iter().collect::<Vec<_>>(), ["debug"]);
+    assert_eq!(reported.try_iter().collect::<Vec<_>>(), ["debug"]);
 }
 
 /// Watches the operator's files, and waits for the first look.
 fn watched(operator: &Operator) -> (Watch, Receiver<()>) {
-    let (sender, told) = channel();
+    let (sender, reported) = channel();
     let format = move || sender.send(()).unwrap_or_default();
     let watch = watch(operator.sources.files(), SOON, format).unwrap();
-    told.recv_timeout(LATE).unwrap();
-    (watch, told)
+    reported.recv_timeout(LATE).unwrap();
+    (watch, reported)
 }
 
 #[test]
@@ -134,17 +134,17 @@ fn a_file_that_appears_changes_is_replaced_or_goes_is_noticed() {
     let operator = Operator::development();
     let path = operator.dir.path().join("appsettings.Development.json");
     let other = operator.dir.path().join("other");
-    let (_watch, told) = watched(&operator);
+    let (_watch, reported) = watched(&operator);
 
     std::fs::write(&path, "{}").unwrap();
-    told.recv_timeout(LATE).unwrap();
+    reported.recv_timeout(LATE).unwrap();
     std::fs::write(&path, "{ }").unwrap();
-    told.recv_timeout(LATE).unwrap();
+    reported.recv_timeout(LATE).unwrap();
     std::fs::write(&other, "{}").unwrap();
     std::fs::rename(&other, &path).unwrap();
-    told.recv_timeout(LATE).unwrap();
+    reported.recv_timeout(LATE).unwrap();
     std::fs::remove_file(&path).unwrap();
-    told.recv_timeout(LATE).unwrap();
+    reported.recv_timeout(LATE).unwrap();
 }
 
 #[cfg(unix)]
@@ -160,24 +160,24 @@ fn a_folder_that_is_replaced_behind_a_link_is_noticed() {
     }
     symlink("v1", dir.join("data")).unwrap();
     symlink("data/appsettings.json", dir.join("appsettings.json")).unwrap();
-    let (_watch, told) = watched(&operator);
+    let (_watch, reported) = watched(&operator);
 
     symlink("v2", dir.join("new")).unwrap();
     std::fs::rename(dir.join("new"), dir.join("data")).unwrap();
 
-    told.recv_timeout(LATE).unwrap();
+    reported.recv_timeout(LATE).unwrap();
 }
 
 #[test]
 fn nobody_looks_any_more_once_the_watch_is_dropped() {
     let operator = Operator::development();
-    let (watch, told) = watched(&operator);
+    let (watch, reported) = watched(&operator);
 
     drop(watch);
 
     // The thread drops its end when it ends.
-    while told.recv_timeout(LATE).is_ok() {}
-    assert!(told.try_recv().is_err());
+    while reported.recv_timeout(LATE).is_ok() {}
+    assert!(reported.try_recv().is_err());
 }
 
 #[test]
@@ -190,8 +190,8 @@ fn overrides_are_above_all_layers_until_they_are_taken_back() {
     config.override_with(&operator.sources, closed).unwrap();
     config.reload(&operator.sources).unwrap();
 
-    let shown = |key: &str| config.reloadable().into_iter().find(|it| it.key == key).unwrap();
-    let registration = shown("LocalAuth:Registration");
+    let presented = |key: &str| config.reloadable().into_iter().find(|it| it.key == key).unwrap();
+    let registration = presented("LocalAuth:Registration");
     assert_eq!(*policy.get(), RegistrationPolicy::Closed);
     assert_eq!(registration.value.as_deref(), Some("closed"));
     assert_eq!(registration.origin.as_deref(), Some("the console"));
@@ -200,17 +200,17 @@ fn overrides_are_above_all_layers_until_they_are_taken_back() {
     assert!(config.override_with(&operator.sources, invalid).is_err());
     assert_eq!(*policy.get(), RegistrationPolicy::Closed);
     config.override_with(&operator.sources, Vec::new()).unwrap();
-    assert_eq!(shown("LocalAuth:Registration").origin.as_deref(), Some("the command line"));
+    assert_eq!(presented("LocalAuth:Registration").origin.as_deref(), Some("the command line"));
 }
 
 #[test]
-fn only_what_reloads_is_shown_and_no_secret() {
+fn only_what_reloads_is_displayed_and_no_secret() {
     let operator =
         Operator::development().argument("Metrics:Token=s3cret-word-of-thirty-two-letters-");
-    let shown = live(&operator).reloadable();
+    let presented = live(&operator).reloadable();
 
-    assert!(!format!("{shown:?}").contains("s3cret-word"));
-    assert!(shown.iter().all(|it| it.key != "Database:Provider"));
-    assert!(shown.iter().filter(|it| it.is_secret).all(|it| it.value.is_none()));
-    assert!(shown.iter().any(|it| it.key == "Metrics:Token" && it.is_secret));
+    assert!(!format!("{presented:?}").contains("s3cret-word"));
+    assert!(presented.iter().all(|it| it.key != "Database:Provider"));
+    assert!(presented.iter().filter(|it| it.is_secret).all(|it| it.value.is_none()));
+    assert!(presented.iter().any(|it| it.key == "Metrics:Token" && it.is_secret));
 }

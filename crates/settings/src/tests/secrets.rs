@@ -1,4 +1,4 @@
-//! Secrets: which are taken, and that none is ever told.
+//! Secrets: which are taken, and that none is ever reported.
 
 use super::*;
 
@@ -37,10 +37,10 @@ fn a_short_or_known_signing_key_is_refused() {
             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
             "vR4mZk1uvR4mZk1uvR4mZk1uvR4mZk1u",
         ] {
-            let told = fault(&format!("{key}={value}"));
+            let reported = fault(&format!("{key}={value}"));
 
             let beginning = format!("SVC-CFG-004 setting `{key}` from the command line: ");
-            assert!(told.starts_with(&beginning) && !told.contains(value), "{told}");
+            assert!(reported.starts_with(&beginning) && !reported.contains(value), "{reported}");
         }
     }
 }
@@ -62,21 +62,21 @@ fn a_master_key_is_32_bytes_that_nobody_guesses() {
             (MASTER_KEY.replace('f', "g"), "SVC-CFG-003"),
             (MASTER_KEY.replace('f', "é"), "SVC-CFG-003"),
         ] {
-            let told = fault(&format!("{key}={value}"));
+            let reported = fault(&format!("{key}={value}"));
 
-            assert!(told.starts_with(&format!("{code} setting `{key}`")), "{told}");
-            assert!(!told.contains(&value), "{told}");
+            assert!(reported.starts_with(&format!("{code} setting `{key}`")), "{reported}");
+            assert!(!reported.contains(&value), "{reported}");
         }
     }
 }
 
 #[test]
 fn one_secret_for_two_purposes_is_refused() {
-    let told = fault(&format!("Jwt:SecretKey={}", MASTER_KEY.to_uppercase()));
+    let reported = fault(&format!("Jwt:SecretKey={}", MASTER_KEY.to_uppercase()));
 
     let expected = "SVC-CFG-004 setting `Jwt:SecretKey` from the command line: expected another \
                     secret than Encryption:MasterKey";
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn no_secret_is_in_what_settings_print() {
 }
 
 #[test]
-fn a_secret_of_the_wrong_form_is_not_told() {
+fn a_secret_of_the_wrong_form_is_not_reported() {
     for key in SECRETS {
         for value in ["s3cret\u{7}\n", "s3cret\u{e9} s3cret"] {
             let operator = Operator::production().argument(&format!("{key}={value}"));
@@ -126,35 +126,35 @@ fn a_secret_of_the_wrong_form_is_not_told() {
                 panic!("{key} took {value:?}")
             };
 
-            let told = format!("{faults} {faults:?} {faults:#?}");
-            assert!(told.contains(&format!("`{key}`")), "{told}");
-            assert!(!told.contains("s3cret"), "{told}");
+            let reported = format!("{faults} {faults:?} {faults:#?}");
+            assert!(reported.contains(&format!("`{key}`")), "{reported}");
+            assert!(!reported.contains("s3cret"), "{reported}");
         }
     }
 }
 
 #[test]
-fn a_secret_that_looks_like_something_else_is_not_told() {
+fn a_secret_that_looks_like_something_else_is_not_reported() {
     for key in SECRETS {
         for value in ["s3cret://s3cret@", "=s3cret;s3cret=", "--s3cret", "s3cret", "{\"s3cret\":1}"]
         {
             let operator = Operator::production().argument(&format!("{key}={value}"));
 
-            let told = format!("{:?}", operator.sources.load_config());
+            let reported = format!("{:?}", operator.sources.load_config());
 
-            assert!(!told.contains("s3cret"), "{told}");
+            assert!(!reported.contains("s3cret"), "{reported}");
         }
     }
 }
 
 #[test]
-fn a_section_in_a_secrets_place_is_not_told() {
+fn a_section_in_a_secrets_place_is_not_reported() {
     for key in SECRETS {
         let operator = Operator::production().argument(&format!("{key}:s3cret=s3cret"));
 
-        let told = operator.faults().join("\n");
+        let reported = operator.faults().join("\n");
 
-        assert!(told.contains(&format!("`{key}` from the command line: expected a single")));
-        assert!(!told.contains("=s3cret") && !told.contains("`s3cret"), "{told}");
+        assert!(reported.contains(&format!("`{key}` from the command line: expected a single")));
+        assert!(!reported.contains("=s3cret") && !reported.contains("`s3cret"), "{reported}");
     }
 }

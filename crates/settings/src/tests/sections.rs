@@ -8,7 +8,7 @@ use pia_storage::{DatabaseKind, DatabaseTarget, Synchronous};
 
 use super::*;
 
-/// Sets one key in development, and tells the one fault of it.
+/// Sets one key in development; returns its one violation.
 fn fault(setting: &str) -> String {
     let operator = Operator::development().argument(setting);
     let faults = operator.faults();
@@ -61,7 +61,7 @@ fn production_is_reached_from_elsewhere() {
 }
 
 #[test]
-fn what_has_no_default_is_asked_for_all_at_once() {
+fn what_has_no_default_is_called_for_all_at_once() {
     let faults = Operator::new("Production").sources.load_config().unwrap_err();
 
     let keys: Vec<_> = faults.iter().map(|it| (it.code(), it.key().unwrap())).collect();
@@ -114,8 +114,8 @@ fn a_migration_does_with_the_owners_connection_alone() {
     let config = operator.sources.read_for_migration().unwrap();
 
     assert!(config.database.migration_target.as_ref() == Some(&config.database.target));
-    let told = Operator::new("Production").sources.read_for_migration().unwrap_err();
-    assert!(told.to_string().starts_with("SVC-CFG-002 setting `Database:ConnectionString`"));
+    let reported = Operator::new("Production").sources.read_for_migration().unwrap_err();
+    assert!(reported.to_string().starts_with("SVC-CFG-002 setting `Database:ConnectionString`"));
 }
 
 #[test]
@@ -141,11 +141,11 @@ fn a_connection_string_is_understood_before_the_server_starts() {
     ] {
         let operator = Operator::production().argument(&format!("Database:{name}={text}"));
 
-        let told = operator.faults().join("\n");
+        let reported = operator.faults().join("\n");
 
         let beginning = format!("SVC-CFG-003 setting `Database:{name}` from the command line: the");
-        assert!(told.starts_with(&beginning), "{told}");
-        assert!(!told.contains("s3cret"), "{told}");
+        assert!(reported.starts_with(&beginning), "{reported}");
+        assert!(!reported.contains("s3cret"), "{reported}");
     }
 }
 
@@ -173,7 +173,7 @@ fn a_file_in_a_folder_with_signs_is_found() {
 }
 
 #[test]
-fn what_is_out_of_range_is_told_with_the_range() {
+fn what_is_out_of_range_is_reported_with_the_range() {
     for (setting, range) in [
         ("LocalAuth:MinimumPasswordLength=7", "8 to 64"),
         ("LocalAuth:MinimumPasswordLength=65", "8 to 64"),
@@ -190,19 +190,19 @@ fn what_is_out_of_range_is_told_with_the_range() {
         ("Ai:MaxEventBytes=1", "1KiB to 256MiB"),
         ("Ai:SilenceTimeout=1ms", "100ms to 1h"),
     ] {
-        let told = fault(setting);
+        let reported = fault(setting);
 
         let (key, _) = setting.split_once('=').unwrap();
         let expected = format!(
             "SVC-CFG-003 setting `{key}` from the command line: expected a value from {range}"
         );
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
     assert!(fault("Server:MaxBodyMemory=31MiB").contains("expected a value from 32MiB to "));
 }
 
 #[test]
-fn what_has_the_wrong_form_is_told_without_it() {
+fn what_has_the_wrong_form_is_reported_without_it() {
     for setting in [
         "Server:Address=s3cret",
         "Server:PublicUrl=s3cret",
@@ -236,17 +236,17 @@ fn what_has_the_wrong_form_is_told_without_it() {
         "Ai:Endpoint=s3cret",
         "Ai:Modes:Research:Endpoint=https://u:s3cret@example.com",
     ] {
-        let told = fault(setting);
+        let reported = fault(setting);
 
         let (key, _) = setting.split_once('=').unwrap();
         let beginning = format!("SVC-CFG-003 setting `{key}` from the command line: expected ");
-        assert!(told.starts_with(&beginning) && !told.contains("s3cret"), "{told}");
+        assert!(reported.starts_with(&beginning) && !reported.contains("s3cret"), "{reported}");
     }
 }
 
 #[test]
-fn what_cannot_work_together_is_told() {
-    for (settings, told) in [
+fn what_cannot_work_together_is_reported() {
+    for (settings, reported) in [
         (&["Server:Tls:KeyPath=key.pem"][..], "`Server:Tls:KeyPath` from the command line: needs"),
         (&["Server:Tls:CertificatePath=a"], "`Server:Tls:CertificatePath` from the command line"),
         (&["Jwt:RefreshTokenLifetime=1m"], "expected no less than Jwt:AccessTokenLifetime"),
@@ -260,13 +260,16 @@ fn what_cannot_work_together_is_told() {
 
         let faults = operator.faults();
 
-        assert!(faults[0].starts_with("SVC-CFG-005 ") && faults[0].contains(told), "{faults:?}");
+        assert!(
+            faults[0].starts_with("SVC-CFG-005 ") && faults[0].contains(reported),
+            "{faults:?}"
+        );
         assert_eq!(faults.len(), 1);
     }
 }
 
 #[test]
-fn all_faults_of_a_start_are_told_at_once() {
+fn all_faults_of_a_start_are_reported_at_once() {
     let operator = Operator::new("Development")
         .argument("Server:Address=x")
         .argument("RateLimits:Ai=x")

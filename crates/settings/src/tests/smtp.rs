@@ -41,7 +41,7 @@ fn without_a_host_mail_is_not_set_up() {
 }
 
 #[test]
-fn everything_can_be_said() {
+fn everything_can_be_stated() {
     let root = ["Smtp:Host=192.0.2.1", "Smtp:From=pia@example.com"];
     let all = [
         "Smtp:Port=2525",
@@ -86,7 +86,7 @@ fn a_host_needs_an_address_to_send_from() {
 }
 
 #[test]
-fn a_bad_value_is_told_once_and_without_it() {
+fn a_bad_value_is_reported_once_and_without_it() {
     for setting in [
         "Smtp:Host=smtp://s3cret",
         "Smtp:Host=s3cret:25",
@@ -114,7 +114,7 @@ fn a_bad_value_is_told_once_and_without_it() {
 
 #[test]
 fn a_name_and_a_password_belong_together() {
-    for (setting, told) in [
+    for (setting, reported) in [
         ("Smtp:Username=pia", "`Smtp:Username` from the command line: needs Smtp:Password beside"),
         (
             "Smtp:Password=s3cret",
@@ -123,7 +123,7 @@ fn a_name_and_a_password_belong_together() {
     ] {
         let faults = operator(&[setting]).faults();
 
-        assert_eq!(faults, [format!("SVC-CFG-005 setting {told}")]);
+        assert_eq!(faults, [format!("SVC-CFG-005 setting {reported}")]);
     }
 }
 
@@ -134,9 +134,9 @@ fn mail_that_can_be_read_on_the_way_is_worth_a_word() {
         operator(&[&host, "Smtp:From=pia@example.com", "Smtp:Security=none"]).notices()
     };
 
-    let told = "setting `Smtp:Security` from the command line: mail, and the relay's password, can \
+    let reported = "setting `Smtp:Security` from the command line: mail, and the relay's password, can \
                 be read on the way";
-    assert_eq!(with("10.0.0.1"), [told]);
+    assert_eq!(with("10.0.0.1"), [reported]);
     assert_eq!(with("localhost"), Vec::<String>::new());
 }
 

@@ -45,7 +45,7 @@ impl Batch {
         &self,
         last_seen: &WindowCache,
     ) -> Result<Option<(Vec<WindowRow>, BatchResult, Entries)>, DbError> {
-        if self.asks.is_empty() || !self.settlements.is_empty() || !self.usage.is_empty() {
+        if self.requests.is_empty() || !self.settlements.is_empty() || !self.usage.is_empty() {
             return Ok(None);
         }
         let Some(before) = last_seen.ours(&self.keys()) else { return Ok(None) };
@@ -56,7 +56,7 @@ impl Batch {
         }
         let decided = self.decide(held, &missing, Vec::new(), &[]);
         let whole = decided.filter(|(booked, entries)| {
-            let mut verdicts = self.asks.iter().zip(&booked.verdicts);
+            let mut verdicts = self.requests.iter().zip(&booked.verdicts);
             let granted = |it: &AdmissionVerdict| matches!(it, AdmissionVerdict::Granted(_));
             verdicts.all(|((_, ask), it)| granted(it) && !it.is_short_of(ask))
                 && !entries.windows.is_empty()

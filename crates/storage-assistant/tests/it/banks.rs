@@ -111,10 +111,10 @@ pub(crate) async fn counted(
     holder: CreditHolder,
 ) -> Vec<(String, i64, i64)> {
     let credit_windows = credit_store.load_windows(holder).await.unwrap();
-    let told = |it: &pia_assistant::Window| {
+    let reported = |it: &pia_assistant::Window| {
         (it.key.kind.name().to_owned(), it.used.rounded_up(), it.reserved.rounded_up())
     };
-    credit_windows.windows.values().map(told).collect()
+    credit_windows.windows.values().map(reported).collect()
 }
 
 /// Every window's reservations are those of open calls.

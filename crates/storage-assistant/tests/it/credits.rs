@@ -67,8 +67,8 @@ fn usage(user: UserId) -> UsageRecord {
     }
 }
 
-fn names(told: &[(&str, i64, i64)]) -> Vec<(String, i64, i64)> {
-    told.iter().map(|(kind, used, reserved)| ((*kind).to_owned(), *used, *reserved)).collect()
+fn names(reported: &[(&str, i64, i64)]) -> Vec<(String, i64, i64)> {
+    reported.iter().map(|(kind, used, reserved)| ((*kind).to_owned(), *used, *reserved)).collect()
 }
 
 async fn written(db: &Database) -> i64 {
@@ -97,11 +97,11 @@ async fn what_is_reserved_is_settled_in_every_window(db: Database) {
 
     let kinds = ["hourly", "daily", "weekly", "group-daily", "group-weekly"];
     let all = |used, reserved| {
-        let mut told = kinds.map(|it| (it, used, reserved)).to_vec();
-        told.push(("pool", 0, 0));
+        let mut reported = kinds.map(|it| (it, used, reserved)).to_vec();
+        reported.push(("pool", 0, 0));
         // Nobody bought any.
-        told.push(("top-up", 0, 0));
-        names(&told)
+        reported.push(("top-up", 0, 0));
+        names(&reported)
     };
     assert_eq!(open, all(0, 4));
     assert_eq!(counted(&credit_store, ada).await, all(3, 0));
@@ -285,7 +285,7 @@ async fn without_a_database_nobody_is_admitted_and_what_ended_is_settled_later(d
     let hold = admitted(&credit_store, ask(ada, 2)).await;
     execute(&db, "ALTER TABLE credit_windows RENAME TO away").await;
 
-    let asked = credit_store.admit(ask(ada, 2)).await;
+    let requested = credit_store.admit(ask(ada, 2)).await;
     hold.settle(credits(1), Some(usage(ada.member)));
     while credit_store.failures() == 0 {
         tokio::task::yield_now().await;
@@ -294,7 +294,7 @@ async fn without_a_database_nobody_is_admitted_and_what_ended_is_settled_later(d
     execute(&db, "ALTER TABLE away RENAME TO credit_windows").await;
     settled(&credit_store).await;
 
-    assert!(asked.is_err());
+    assert!(requested.is_err());
     assert!(meanwhile > 0);
     assert_eq!(counted(&credit_store, ada).await, names(&[("hourly", 1, 0)]));
     sound(&credit_store).await;
@@ -360,18 +360,21 @@ async fn rolling_windows_age_out(db: Database) {
     let credit_store = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
     let ada = member(&db, CreditLimits { hourly: 4, daily: 6, ..CreditLimits::default() }).await;
 
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     admitted(&credit_store, ask(ada, 4)).await.settle(credits(4), None);
     settled(&credit_store).await;
-    told.push(refused(&credit_store, ask(ada, 2)).await.period);
+    reported.push(refused(&credit_store, ask(ada, 2)).await.period);
     clock.advance(Duration::from_mins(61));
     admitted(&credit_store, ask(ada, 2)).await.settle(credits(2), None);
     settled(&credit_store).await;
-    told.push(refused(&credit_store, ask(ada, 2)).await.period);
+    reported.push(refused(&credit_store, ask(ada, 2)).await.period);
     clock.advance(Duration::from_mins(23 * 60 + 15));
     drop(admitted(&credit_store, ask(ada, 4)).await);
 
-    assert_eq!(told, [Period::Budget(BudgetPeriod::Hourly), Period::Budget(BudgetPeriod::Daily)]);
+    assert_eq!(
+        reported,
+        [Period::Budget(BudgetPeriod::Hourly), Period::Budget(BudgetPeriod::Daily)]
+    );
 }
 
 async fn a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once(db: Database) {
@@ -433,8 +436,8 @@ async fn a_week_goes_on_in_another_zone_and_leaves_what_it_would(db: Database) {
     }
     settled(&credit_store).await;
     let of = async |holder, kind: &str| {
-        let told = counted(&credit_store, holder).await.into_iter();
-        told.filter(|it| it.0 == kind).map(|it| it.1).collect::<Vec<_>>()
+        let reported = counted(&credit_store, holder).await.into_iter();
+        reported.filter(|it| it.0 == kind).map(|it| it.1).collect::<Vec<_>>()
     };
 
     weeks.set(zone("America/Los_Angeles"));
@@ -460,10 +463,10 @@ async fn top_ups_are_drawn_last_and_stay(db: Database) {
 
     let none =
         credit_store.top_up(GroupId::generate(), credits(5), SideEffects::default()).await.unwrap();
-    let given = join_all(
+    let input = join_all(
         (0..5).map(|_| credit_store.top_up(ada.group, credits(1), SideEffects::default())),
     );
-    let given: Vec<_> = given.await.into_iter().map(|it| it.unwrap().unwrap()).collect();
+    let input: Vec<_> = input.await.into_iter().map(|it| it.unwrap().unwrap()).collect();
     admitted(&credit_store, ask(ada, 4)).await.settle(credits(4), None);
     settled(&credit_store).await;
     clock.advance(Duration::from_hours(24 * 21));
@@ -474,7 +477,7 @@ async fn top_ups_are_drawn_last_and_stay(db: Database) {
     let refusal = refused(&credit_store, ask(ada, 1)).await;
 
     assert_eq!(none, None);
-    assert_eq!(given.iter().max(), Some(&credits(5)));
+    assert_eq!(input.iter().max(), Some(&credits(5)));
     let top_up = refusal.top_up.unwrap();
     assert_eq!((top_up.limit, top_up.used), (5, 5));
     assert_eq!(refusal.pool, None);
@@ -507,13 +510,14 @@ async fn a_person_who_is_gone_is_admitted_no_more_and_holds_nothing(db: Database
         on_conn!(db.writer(), |conn| diesel::delete(account).execute(conn).await?);
     gone.unwrap();
 
-    let asked = [credit_store.admit(ask(nobody, 2)).await, credit_store.admit(ask(ada, 2)).await];
+    let requested =
+        [credit_store.admit(ask(nobody, 2)).await, credit_store.admit(ask(ada, 2)).await];
     hold.settle(credits(1), Some(usage(ada.member)));
     settled(&credit_store).await;
 
-    assert!(asked.iter().all(Result::is_err));
-    let told = counted(&credit_store, ada).await;
-    assert_eq!(told, names(&[("hourly", 0, 0), ("group-weekly", 1, 0)]));
+    assert!(requested.iter().all(Result::is_err));
+    let reported = counted(&credit_store, ada).await;
+    assert_eq!(reported, names(&[("hourly", 0, 0), ("group-weekly", 1, 0)]));
     sound(&credit_store).await;
 }
 

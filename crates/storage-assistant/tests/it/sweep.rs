@@ -137,7 +137,7 @@ async fn instances_know_how_many_they_are(db: Database) {
     let other = start(&db, &leaving);
     let second = other.heartbeat().await.unwrap();
     let two = one.heartbeat().await.unwrap();
-    let told = (*one.instances().get(), *other.instances().get());
+    let reported = (*one.instances().get(), *other.instances().get());
 
     other.drain(crate::banks::LIMIT).await;
     leaving.close();
@@ -145,7 +145,7 @@ async fn instances_know_how_many_they_are(db: Database) {
     let left = one.heartbeat().await.unwrap();
 
     assert_eq!((alone, second, two), (1, 2, 2));
-    assert_eq!(told, (2, 2));
+    assert_eq!(reported, (2, 2));
     assert_eq!((left, *one.instances().get()), (1, 1));
 }
 
@@ -159,14 +159,15 @@ async fn an_instance_that_died_is_not_counted(db: Database) {
         (credit_instances::id.eq(id), credit_instances::alive_until.eq(soon))
     };
     let words = [word(1), word(2)];
-    let said: Result<usize, DbError> = on_conn!(db.writer(), |conn| {
-        let mut said = 0;
+    let message: Result<usize, DbError> = on_conn!(db.writer(), |conn| {
+        let mut message = 0;
         for word in words {
-            said += diesel::insert_into(credit_instances::table).values(word).execute(conn).await?;
+            message +=
+                diesel::insert_into(credit_instances::table).values(word).execute(conn).await?;
         }
-        said
+        message
     });
-    assert_eq!(said.unwrap(), 2);
+    assert_eq!(message.unwrap(), 2);
     let before = credit_store.heartbeat().await.unwrap();
 
     kill_all(&db).await;

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 pia_testkit::contract! {
     what_is_noted_on_any_thread_is_written,
-    every_part_of_a_record_is_kept,
+    every_part_of_a_record_is_stored,
     what_is_written_after_an_account_is_gone_is_nobodys,
     a_record_that_is_noted_twice_is_written_once,
     the_name_of_a_model_may_be_anything,
@@ -98,7 +98,7 @@ async fn what_is_noted_on_any_thread_is_written(db: Database) {
     assert_eq!(rows(&db).await, 2000);
 }
 
-async fn every_part_of_a_record_is_kept(db: Database) {
+async fn every_part_of_a_record_is_stored(db: Database) {
     let (log, record) = (start(&db), record("gpt"));
     sign_up(&db, record.user).await;
 
@@ -111,9 +111,9 @@ async fn every_part_of_a_record_is_kept(db: Database) {
     let row = ai_usage::table
         .filter(about.and(ai_usage::at.eq(pia_storage::DbInstant(record.at))))
         .select((names, tokens, ai_usage::estimated));
-    let kept: Result<Row, DbError> = on_conn!(db.reader(), |conn| row.first(conn).await?);
+    let stored: Result<Row, DbError> = on_conn!(db.reader(), |conn| row.first(conn).await?);
     let names = ["Assistant", "OpenAI", "gpt", "abandoned"].map(str::to_owned).into();
-    assert_eq!(kept.unwrap(), (names, (30, 20, 10), true));
+    assert_eq!(stored.unwrap(), (names, (30, 20, 10), true));
 }
 
 async fn what_is_written_after_an_account_is_gone_is_nobodys(db: Database) {
@@ -127,8 +127,8 @@ async fn what_is_written_after_an_account_is_gone_is_nobodys(db: Database) {
     let whose = ai_usage::table.order(ai_usage::id).select((ai_usage::id, ai_usage::user_id));
     let whose: Result<Vec<(DbUid, DbUid)>, DbError> =
         on_conn!(db.reader(), |conn| whose.load(conn).await?);
-    let kept = (DbUid(theirs.id), DbUid(theirs.user.0));
-    assert_eq!(whose.unwrap(), [kept, (DbUid(nobodys.id), DbUid(Uuid::nil()))]);
+    let stored = (DbUid(theirs.id), DbUid(theirs.user.0));
+    assert_eq!(whose.unwrap(), [stored, (DbUid(nobodys.id), DbUid(Uuid::nil()))]);
 }
 
 async fn a_record_that_is_noted_twice_is_written_once(db: Database) {

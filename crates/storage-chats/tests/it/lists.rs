@@ -10,13 +10,13 @@ use pia_sync::{ChatListRequest, ChatPage, ChatStore, IfNoneMatch, ListedChats, N
 use crate::people::{at, chat, chats, delete, person, put};
 
 pia_testkit::contract! {
-    whoever_has_no_chats_is_told_none,
-    chats_are_told_in_the_order_of_their_changes,
+    whoever_has_no_chats_is_reported_none,
+    chats_are_reported_in_the_order_of_their_changes,
     parts_follow_one_another_without_a_gap,
-    what_came_in_late_is_told_though_it_was_changed_before,
-    what_was_deleted_is_told_of_to_who_asks,
+    what_came_in_late_is_reported_though_it_was_changed_before,
+    what_was_deleted_is_reported_of_to_who_requests,
     a_part_is_cut_by_its_length_too,
-    nothing_is_told_again_that_has_not_changed,
+    nothing_is_reported_again_that_has_not_changed,
     a_restored_server_takes_no_version_for_one_that_it_lost,
 }
 
@@ -36,7 +36,7 @@ fn numbers(page: &ChatPage) -> (Vec<u128>, Vec<u128>) {
     (chats.collect(), page.deleted.iter().map(|it| it.0.as_u128()).collect())
 }
 
-async fn told(db: &Database, user: UserId, part: ChatListRequest) -> (Vec<u128>, Vec<u128>) {
+async fn reported(db: &Database, user: UserId, part: ChatListRequest) -> (Vec<u128>, Vec<u128>) {
     numbers(&page(db, user, part).await)
 }
 
@@ -44,7 +44,7 @@ fn since(micros: i64) -> ChatListRequest {
     ChatListRequest { since: Some(at(micros)), ..ALL }
 }
 
-async fn whoever_has_no_chats_is_told_none(db: Database) {
+async fn whoever_has_no_chats_is_reported_none(db: Database) {
     let (ada, bob) = (person(&db).await, person(&db).await);
     put(&db, bob, &chat(1, 10), 100).await;
 
@@ -54,7 +54,7 @@ async fn whoever_has_no_chats_is_told_none(db: Database) {
     assert_eq!((page.version.epoch, page.version.version), (None, 0));
 }
 
-async fn chats_are_told_in_the_order_of_their_changes(db: Database) {
+async fn chats_are_reported_in_the_order_of_their_changes(db: Database) {
     let ada = person(&db).await;
     for (number, updated_at) in [(1, 30), (2, -62_135_596_800_000_000), (4, 20), (3, 20)] {
         put(&db, ada, &chat(number, updated_at), 100).await;
@@ -91,31 +91,31 @@ async fn parts_follow_one_another_without_a_gap(db: Database) {
     assert_eq!((all, parts), (vec![0, 1, 2, 3, 4, 6, 5], 4));
 }
 
-async fn what_came_in_late_is_told_though_it_was_changed_before(db: Database) {
+async fn what_came_in_late_is_reported_though_it_was_changed_before(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     put(&db, ada, &chat(2, 5000), 200).await;
     put(&db, ada, &chat(3, 20), 6000).await;
 
-    assert_eq!(told(&db, ada, since(5000)).await.0, [3, 2]);
-    assert_eq!(told(&db, ada, since(10)).await.0, [1, 3, 2], "since is inclusive");
-    assert_eq!(told(&db, ada, since(6001)).await.0, Vec::<u128>::new());
+    assert_eq!(reported(&db, ada, since(5000)).await.0, [3, 2]);
+    assert_eq!(reported(&db, ada, since(10)).await.0, [1, 3, 2], "since is inclusive");
+    assert_eq!(reported(&db, ada, since(6001)).await.0, Vec::<u128>::new());
 }
 
-async fn what_was_deleted_is_told_of_to_who_asks(db: Database) {
+async fn what_was_deleted_is_reported_of_to_who_requests(db: Database) {
     let ada = person(&db).await;
     for number in 1..=3 {
         put(&db, ada, &chat(number, 10), 100).await;
     }
     delete(&db, ada, 2, 500).await;
 
-    assert_eq!(told(&db, ada, ALL).await, (vec![1, 3], vec![2]));
-    assert_eq!(told(&db, ada, since(500)).await, (vec![], vec![2]));
+    assert_eq!(reported(&db, ada, ALL).await, (vec![1, 3], vec![2]));
+    assert_eq!(reported(&db, ada, since(500)).await, (vec![], vec![2]));
     let a_month = 30 * 24 * 3_600_000_000;
-    assert_eq!(told(&db, ada, since(500 + a_month)).await, (vec![], vec![2]));
-    assert_eq!(told(&db, ada, since(501 + a_month)).await, (vec![], vec![]));
+    assert_eq!(reported(&db, ada, since(500 + a_month)).await, (vec![], vec![2]));
+    assert_eq!(reported(&db, ada, since(501 + a_month)).await, (vec![], vec![]));
     assert_eq!(
-        told(&db, ada, ChatListRequest { deleted: false, ..ALL }).await,
+        reported(&db, ada, ChatListRequest { deleted: false, ..ALL }).await,
         (vec![1, 3], vec![])
     );
 }
@@ -140,7 +140,7 @@ async fn a_part_is_cut_by_its_length_too(db: Database) {
     assert_eq!(parts, [vec![1], vec![2, 3], vec![4], vec![5]]);
 }
 
-async fn nothing_is_told_again_that_has_not_changed(db: Database) {
+async fn nothing_is_reported_again_that_has_not_changed(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     let version = page(&db, ada, ALL).await.version;
@@ -184,8 +184,8 @@ async fn a_restored_server_takes_no_version_for_one_that_it_lost(db: Database) {
     restore(&db, ada, 1, 100).await;
     put(&db, ada, &chat(3, 10), 300).await;
 
-    let told = chats(&db).list(ada, ALL, IfNoneMatch::OneOf(vec![lost])).await.unwrap();
+    let reported = chats(&db).list(ada, ALL, IfNoneMatch::OneOf(vec![lost])).await.unwrap();
 
-    let ListedChats::Page(page) = told else { panic!("{told:?}") };
+    let ListedChats::Page(page) = reported else { panic!("{reported:?}") };
     assert_eq!((numbers(&page).0, page.version.version), (vec![1, 3], lost.version));
 }

@@ -14,7 +14,7 @@ use crate::people::{
 
 pia_testkit::contract! {
     what_was_stored_is_found_by_its_owner_alone,
-    when_a_chat_was_made_is_what_its_first_version_says,
+    when_a_chat_was_made_is_what_its_first_version_states,
     what_is_older_loses_and_is_answered_with_what_is_there,
     of_versions_that_race_the_latest_stays,
     every_write_counts_and_has_a_stamp_of_its_own,
@@ -25,7 +25,7 @@ pia_testkit::contract! {
     what_races_the_turn_to_encryption_is_never_plain_behind_it,
     nobody_has_more_chats_than_may_be,
     nobody_stores_more_bytes_than_may_be,
-    what_a_group_says_of_storage_goes_before_the_usual,
+    what_a_group_states_of_storage_goes_before_the_usual,
     an_account_that_is_no_more_gets_no_chats,
     without_their_salt_nobody_reads_a_chat,
 }
@@ -80,7 +80,7 @@ async fn what_was_stored_is_found_by_its_owner_alone(db: Database) {
     assert!(!body.unwrap().windows(6).any(|it| it == b"number"), "it is readable");
 }
 
-async fn when_a_chat_was_made_is_what_its_first_version_says(db: Database) {
+async fn when_a_chat_was_made_is_what_its_first_version_states(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
 
@@ -283,7 +283,7 @@ async fn nobody_stores_more_bytes_than_may_be(db: Database) {
     assert_eq!(store.put(ada, &chat(19, 11), three, at(100)).await.unwrap(), created(11));
 }
 
-async fn what_a_group_says_of_storage_goes_before_the_usual(db: Database) {
+async fn what_a_group_states_of_storage_goes_before_the_usual(db: Database) {
     let ada = person(&db).await;
     let limit = diesel::sql_query(
         "INSERT INTO group_settings

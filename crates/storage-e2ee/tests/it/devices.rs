@@ -11,7 +11,7 @@ use pia_storage::Database;
 use crate::people::{Machine, Person, START, key_form, recovery_form, text};
 
 pia_testkit::contract! {
-    a_device_is_kept_as_it_described_itself,
+    a_device_is_stored_as_it_described_itself,
     a_device_that_is_approved_keeps_by_whom,
     what_is_another_persons_is_not_found,
     of_devices_that_begin_at_once_one_encrypts_the_account,
@@ -24,7 +24,7 @@ pia_testkit::contract! {
     devices_go_with_their_account_and_nobody_without_one_has_any,
 }
 
-async fn a_device_is_kept_as_it_described_itself(db: Database) {
+async fn a_device_is_stored_as_it_described_itself(db: Database) {
     let (ada, first) = (Person::new(&db).await, Machine::new("FIRST"));
 
     let session = ada.register(&first).await;
@@ -76,12 +76,12 @@ async fn what_is_another_persons_is_not_found(db: Database) {
 
     let found = bob.devices.find(bob.user, &first.id).await;
     let revoked = bob.devices.revoke(bob.user, &first.id).await;
-    let kept = bob.devices.store_key(bob.owner(), &first.id, key_form(1)).await;
+    let stored = bob.devices.store_key(bob.owner(), &first.id, key_form(1)).await;
     let same = bob.devices.register(bob.user, Machine::new("first").form()).await.unwrap();
 
     assert!(matches!(found, Err(FindError::Unknown)));
     assert!(matches!(revoked, Err(RevokeDeviceError::Unknown)));
-    assert!(matches!(kept, Err(StoreKeyError::Unknown)));
+    assert!(matches!(stored, Err(StoreKeyError::Unknown)));
     assert!(same.is_first, "ids are each person's own");
     assert_eq!(bob.devices.state(bob.user).await.unwrap(), KeyState::default());
     assert!(ada.devices.find(ada.user, &first.id).await.unwrap().is_active());

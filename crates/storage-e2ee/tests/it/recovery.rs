@@ -16,10 +16,10 @@ use ring::hmac;
 use crate::people::{Machine, Person, START, recovery_form, text};
 
 pia_testkit::contract! {
-    a_copy_is_kept_as_it_was_sent_and_replaced,
+    a_copy_is_stored_as_it_was_sent_and_replaced,
     of_proof_keys_put_at_once_one_stays,
     a_proof_key_is_sealed_and_judges_proofs,
-    a_proof_key_of_a_master_key_that_was_given_up_lets_nobody_in,
+    a_proof_key_of_a_master_key_that_was_abandoned_lets_nobody_in,
 }
 
 fn proof_key(byte: u8) -> ProofKeyForm {
@@ -44,7 +44,7 @@ async fn sealed(person: &Person) -> Vec<u8> {
     found.unwrap().unwrap()
 }
 
-async fn a_copy_is_kept_as_it_was_sent_and_replaced(db: Database) {
+async fn a_copy_is_stored_as_it_was_sent_and_replaced(db: Database) {
     let (ada, _first) = Person::encrypted(&db).await;
     let newer = RecoveryForm { umk_version: Some(2), ..recovery_form(6) };
 
@@ -100,7 +100,7 @@ async fn a_proof_key_is_sealed_and_judges_proofs(db: Database) {
     }
 }
 
-async fn a_proof_key_of_a_master_key_that_was_given_up_lets_nobody_in(db: Database) {
+async fn a_proof_key_of_a_master_key_that_was_abandoned_lets_nobody_in(db: Database) {
     let (ada, _first) = Person::encrypted(&db).await;
     ada.recovery.store_copy(ada.owner(), recovery_form(5)).await.unwrap();
     ada.recovery.put_proof_key(ada.owner(), proof_key(3)).await.unwrap();

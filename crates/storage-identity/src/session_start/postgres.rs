@@ -132,7 +132,7 @@ async fn use_app_password(mut conn: &AsyncPostgres, new: &NewSession) -> QueryRe
 /// is there.
 ///
 /// A device is new if the account was signed in to before, and never on it.
-/// Devices are told apart by the ids that they give themselves; where one of
+/// Devices are distinguished by their own ids; where one of
 /// two has none, they are the same if the same program called from the same
 /// network.
 ///

@@ -77,7 +77,7 @@ async fn surplus(conn: &mut AsyncSqlite, new: &NewSession, max: i64) -> QueryRes
 /// Returns whether the account was signed in to before, and never on this
 /// device.
 ///
-/// Devices are told apart by the ids that they give themselves; where one of
+/// Devices are distinguished by their own ids; where one of
 /// two has none, they are the same if the same program called from the same
 /// network.
 async fn is_new_device(conn: &mut AsyncSqlite, new: &NewSession) -> QueryResult<bool> {

@@ -14,8 +14,8 @@ pia_testkit::contract! {
     an_address_is_found_however_it_is_spelled,
     nobody_signs_in_to_a_deactivated_account,
     of_concurrent_rehashes_of_one_hash_one_holds,
-    a_declaration_is_kept_with_its_effects,
-    a_declaration_of_nobody_is_told_and_leaves_no_effects,
+    a_declaration_is_stored_with_its_effects,
+    a_declaration_of_nobody_is_reported_and_leaves_no_effects,
     a_caller_stands_while_session_and_account_do,
     a_session_stands_for_nobody_else,
 }
@@ -57,7 +57,7 @@ async fn of_concurrent_rehashes_of_one_hash_one_holds(db: Database) {
     assert_eq!(later.expose(), held.expose());
 }
 
-async fn a_declaration_is_kept_with_its_effects(db: Database) {
+async fn a_declaration_is_stored_with_its_effects(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     let user = person(&db, "ada@example.org").await;
 
@@ -71,7 +71,7 @@ async fn a_declaration_is_kept_with_its_effects(db: Database) {
     assert_eq!(audited(&db, user, "declared").await, 1);
 }
 
-async fn a_declaration_of_nobody_is_told_and_leaves_no_effects(db: Database) {
+async fn a_declaration_of_nobody_is_reported_and_leaves_no_effects(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     let nobody = UserId::generate();
 

@@ -4,8 +4,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, InvitationStore, NewAccount, NewInvitation, ProviderAccounts, Registered, Role,
-    RoleStore, ShownInvitation, TokenHash, readable_email,
+    AccountStore, InvitationStore, NewAccount, NewInvitation, PresentedInvitation,
+    ProviderAccounts, Registered, Role, RoleStore, TokenHash, readable_email,
 };
 use pia_kernel::{InvitationId, SideEffects, UserId};
 use pia_storage::schema::{accounts, invitations};
@@ -27,7 +27,7 @@ pia_testkit::contract! {
     what_versions_before_stored_is_folded_once_by_instances_that_start_together,
     an_account_is_found_before_its_address_is_folded,
     of_two_accounts_that_would_collide_each_stays_its_owners,
-    two_accounts_are_told_apart_by_what_they_are_told_to_have,
+    two_accounts_are_distinguished_by_what_they_are_reported_to_have,
     a_folded_address_goes_to_the_other_once_an_account_is_gone,
     an_invitation_that_a_version_before_stored_is_good_for_its_address,
 }
@@ -133,7 +133,7 @@ async fn of_two_accounts_that_would_collide_each_stays_its_owners(db: Database) 
     }
     assert_eq!(found(&db, TYPED).await, [Some(typed); 3]);
     assert_eq!(found(&db, SENT).await, [Some(sent); 3]);
-    // Nor is either found by the address that the other one is told to have.
+    // Nor is either found by the address of the other one.
     for user in [typed, sent] {
         let (email, _) = stored(&db, user).await;
         assert_eq!(found(&db, &email).await, [Some(user); 3]);
@@ -143,7 +143,7 @@ async fn of_two_accounts_that_would_collide_each_stays_its_owners(db: Database) 
 }
 
 /// Simulates rows of an older version that runs beside this one.
-async fn two_accounts_are_told_apart_by_what_they_are_told_to_have(db: Database) {
+async fn two_accounts_are_distinguished_by_what_they_are_reported_to_have(db: Database) {
     let sent = person(&db, &readable_email(SENT)).await;
     let typed = older(&db, TYPED).await;
 
@@ -189,7 +189,7 @@ async fn an_invitation_that_a_version_before_stored_is_good_for_its_address(db: 
     let done = SqlAddresses::new(db.clone()).fold().await.unwrap();
 
     assert_eq!(done, AddressesFolded { folded: 1, shared: Vec::new() });
-    let invitation = Some(ShownInvitation { hash, max_admins: None });
+    let invitation = Some(PresentedInvitation { hash, max_admins: None });
     let new = NewAccount { invitation, ..newcomer(SENT) };
     let registered = accounts.register(new, None, SideEffects::default()).await.unwrap();
     assert_eq!(registered, Registered::Stored);

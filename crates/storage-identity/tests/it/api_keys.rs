@@ -27,7 +27,7 @@ pia_testkit::contract! {
     a_key_whose_scopes_are_not_known_lets_nobody_in,
     that_a_key_is_used_is_written_once_in_a_while,
     a_key_is_taken_away_once_and_by_its_owner_alone,
-    of_many_who_take_a_key_away_at_once_one_tells_of_it,
+    of_many_who_take_a_key_away_at_once_one_reports_of_it,
     keys_go_with_their_account,
 }
 
@@ -116,9 +116,9 @@ async fn of_many_keys_made_at_once_no_more_stay_than_may(db: Database) {
     let all = (0..16).map(|number| add(&db, new_in(session, ada, number), VerifiedProof::Password));
     let all = join_all(all).await;
 
-    let kept = all.iter().filter(|it| **it == StoreAppPassword::Done).count();
+    let stored = all.iter().filter(|it| **it == StoreAppPassword::Done).count();
     let listed = SqlApiKeys::new(db.clone()).list(ada).await.unwrap().len();
-    assert_eq!((kept, listed), (3, 3));
+    assert_eq!((stored, listed), (3, 3));
     assert_eq!(all.iter().filter(|it| **it == StoreAppPassword::Full).count(), 13);
     assert_eq!(audited(&db, ada, "added").await, 3);
 }
@@ -208,13 +208,13 @@ async fn a_key_is_taken_away_once_and_by_its_owner_alone(db: Database) {
     let keys = SqlApiKeys::new(db.clone());
     let remove = async |session_ref| keys.remove(session_ref, START, removed).await.unwrap();
 
-    let told = [
+    let reported = [
         remove(ApiKeyRef { user: bob, ..session_ref }).await,
         remove(session_ref).await,
         remove(session_ref).await,
     ];
 
-    assert_eq!(told, [false, true, false]);
+    assert_eq!(reported, [false, true, false]);
     assert_eq!(
         (scope(&db, session_ref, 1).await, scope(&db, other, 1).await.is_some()),
         (None, true)
@@ -222,7 +222,7 @@ async fn a_key_is_taken_away_once_and_by_its_owner_alone(db: Database) {
     assert_eq!(audited(&db, ada, "removed").await, 1);
 }
 
-async fn of_many_who_take_a_key_away_at_once_one_tells_of_it(db: Database) {
+async fn of_many_who_take_a_key_away_at_once_one_reports_of_it(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let (session_ref, keys) = (key(&db, ada, 1).await, SqlApiKeys::new(db.clone()));
 

@@ -25,7 +25,7 @@ pia_testkit::contract! {
     one_that_is_somebody_elses_is_not_taken_away,
     an_account_that_is_no_more_or_deactivated_gets_none,
     app_passwords_go_with_their_account,
-    a_session_tells_its_owner_when_it_began,
+    a_session_reports_its_owner_when_it_began,
     a_session_that_is_over_or_somebody_elses_makes_none,
     sessions_of_app_passwords_make_room_before_those_of_their_owner,
 }
@@ -79,12 +79,12 @@ async fn an_app_password_is_found_for_its_owner_alone(db: Database) {
     let id = first.id;
     let passwords = SqlAppPasswords::new(db.clone());
 
-    let kept = (
+    let stored = (
         add(&db, second, VerifiedProof::Password).await,
         add(&db, first, VerifiedProof::SignIn).await,
     );
 
-    assert_eq!(kept, (StoreAppPassword::Done, StoreAppPassword::Done));
+    assert_eq!(stored, (StoreAppPassword::Done, StoreAppPassword::Done));
     let find = async |user, byte| passwords.find(user, AppPasswordHash([byte; 32])).await.unwrap();
     assert_eq!(
         (find(ada, 1).await, find(bob, 1).await, find(ada, 9).await),
@@ -104,8 +104,8 @@ async fn of_many_made_at_once_no_more_stay_than_may(db: Database) {
     )
     .await;
 
-    let kept = all.iter().filter(|it| **it == StoreAppPassword::Done).count();
-    assert_eq!((kept, names(&db, ada).await.len()), (3, 3));
+    let stored = all.iter().filter(|it| **it == StoreAppPassword::Done).count();
+    assert_eq!((stored, names(&db, ada).await.len()), (3, 3));
     assert_eq!(all.iter().filter(|it| **it == StoreAppPassword::Full).count(), 13);
     assert_eq!(audited(&db, ada, "added").await, 3);
 }
@@ -212,7 +212,7 @@ async fn app_passwords_go_with_their_account(db: Database) {
     assert_eq!(names(&db, ada).await, Vec::<String>::new());
 }
 
-async fn a_session_tells_its_owner_when_it_began(db: Database) {
+async fn a_session_reports_its_owner_when_it_began(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
     let session = begin(&db, ada, 3, None).await;
     let starts = SqlSessionStarts::new(db.clone());
@@ -246,10 +246,10 @@ async fn sessions_of_app_passwords_make_room_before_those_of_their_owner(db: Dat
     for token in 1..=20 {
         begin(&db, ada, token, Some(id)).await;
     }
-    let kept = sessions.session_of(TokenHash([20; 32])).await.unwrap().is_some();
+    let stored = sessions.session_of(TokenHash([20; 32])).await.unwrap().is_some();
     let accounts = SqlAccounts::new(db);
     let own = accounts.standing(ada, first, START).await.unwrap();
 
-    assert!(kept && own.is_some());
+    assert!(stored && own.is_some());
     assert!(sessions.session_of(TokenHash([10; 32])).await.unwrap().is_none());
 }

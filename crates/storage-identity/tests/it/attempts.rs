@@ -11,8 +11,8 @@ use crate::people::START;
 
 pia_testkit::contract! {
     of_concurrent_attempts_no_more_than_the_bucket_holds_are_allowed,
-    an_empty_bucket_says_when_it_holds_one_again,
-    an_attempt_that_is_given_back_can_be_made_again,
+    an_empty_bucket_states_when_it_holds_one_again,
+    an_attempt_that_is_returned_can_be_made_again,
     giving_back_to_a_full_bucket_does_not_make_it_larger,
     only_buckets_that_are_full_again_are_swept,
     bounds_of_time_and_quota_are_borne,
@@ -32,7 +32,7 @@ async fn of_concurrent_attempts_no_more_than_the_bucket_holds_are_allowed(db: Da
     assert_eq!(allowed(&attempts).await, 10);
 }
 
-async fn an_empty_bucket_says_when_it_holds_one_again(db: Database) {
+async fn an_empty_bucket_states_when_it_holds_one_again(db: Database) {
     let attempts = SqlRateLimitStore::new(db);
     for _ in 0..10 {
         attempts.attempt("ip:1", TEN_A_MINUTE, START).await.unwrap();
@@ -45,7 +45,7 @@ async fn an_empty_bucket_says_when_it_holds_one_again(db: Database) {
     assert_eq!((refused, later), (RateLimitOutcome::Wait(wait), RateLimitOutcome::Allowed));
 }
 
-async fn an_attempt_that_is_given_back_can_be_made_again(db: Database) {
+async fn an_attempt_that_is_returned_can_be_made_again(db: Database) {
     let attempts = SqlRateLimitStore::new(db);
     allowed(&attempts).await;
 

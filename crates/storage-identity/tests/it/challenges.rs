@@ -17,7 +17,7 @@ use crate::people::{
 };
 
 pia_testkit::contract! {
-    a_challenge_tells_whose_it_is_until_it_ends,
+    a_challenge_reports_whose_it_is_until_it_ends,
     of_many_tries_at_once_five_may_be_made,
     of_many_answers_at_once_one_is_taken,
     of_many_challenges_at_once_one_takes_the_same_code,
@@ -48,8 +48,8 @@ async fn open(db: &Database, challenges: &SqlChallenges, user: UserId, hash: Tok
 }
 
 fn redeemed(user: UserId, at: Timestamp, codes_left: Option<u64>) -> SideEffects {
-    let told = if codes_left == Some(9) { "redeemed with nine left" } else { "redeemed" };
-    SideEffects::audit(at, user, told)
+    let reported = if codes_left == Some(9) { "redeemed with nine left" } else { "redeemed" };
+    SideEffects::audit(at, user, reported)
 }
 
 async fn redeem(
@@ -66,7 +66,7 @@ fn count(all: &[Redeemed], outcome: Redeemed) -> usize {
     all.iter().filter(|it| **it == outcome).count()
 }
 
-async fn a_challenge_tells_whose_it_is_until_it_ends(db: Database) {
+async fn a_challenge_reports_whose_it_is_until_it_ends(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let end = START + LIFETIME;
     let just_before = Timestamp::from_micros(end.micros() - 1);

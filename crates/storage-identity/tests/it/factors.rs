@@ -23,7 +23,7 @@ pia_testkit::contract! {
     while_a_factor_is_on_none_is_begun,
     a_step_is_good_once_and_none_before_it_is,
     a_recovery_code_is_good_once_however_many_show_it,
-    a_code_that_another_store_asks_for_is_spent_once,
+    a_code_that_another_store_requests_is_spent_once,
     new_recovery_codes_take_the_place_of_the_ones_before,
     of_many_who_take_it_off_at_once_one_does,
     without_a_factor_that_is_on_nothing_is_good,
@@ -116,9 +116,9 @@ async fn a_factor_that_is_begun_again_takes_the_place_of_the_first(db: Database)
         factors.begin(user, b"second", later).await.unwrap(),
     ];
 
-    let kept = Factor { sealed: b"second".to_vec(), state: FactorState::Begun { at: later } };
+    let stored = Factor { sealed: b"second".to_vec(), state: FactorState::Begun { at: later } };
     assert_eq!((none, begun), (None, [Enrolled::Begun; 2]));
-    assert_eq!(factors.factor(user).await.unwrap(), Some(kept));
+    assert_eq!(factors.factor(user).await.unwrap(), Some(stored));
 }
 
 async fn of_many_first_codes_at_once_one_puts_the_factor_on(db: Database) {
@@ -177,18 +177,18 @@ async fn a_recovery_code_is_good_once_however_many_show_it(db: Database) {
     enable(&db, user).await;
     let other = person(&db, "eve@example.org").await;
     enable(&db, other).await;
-    let shown = VerifiedProof::RecoveryCode(RecoveryHash([3; 32]));
+    let presented = VerifiedProof::RecoveryCode(RecoveryHash([3; 32]));
     let new = codes(100..110);
 
     let session = begin_session(&db, user, 1).await;
-    let all = (0..64).map(|_| factors.replace_codes(change(user, session), shown, &new));
+    let all = (0..64).map(|_| factors.replace_codes(change(user, session), presented, &new));
     let all = join_all(all).await;
 
     assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
-    assert!(good(&db, other, shown).await, "another's equal code is another code");
+    assert!(good(&db, other, presented).await, "another's equal code is another code");
 }
 
-async fn a_code_that_another_store_asks_for_is_spent_once(db: Database) {
+async fn a_code_that_another_store_requests_is_spent_once(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
     let session_ref = SessionRef { user, session: begin_session(&db, user, 1).await };
@@ -300,8 +300,8 @@ async fn a_secret_is_sealed_anew_only_where_the_old_one_stands(db: Database) {
     factors.reseal(user, b"another", b"wrong").await.unwrap();
     factors.reseal(user, b"sealed", b"anew").await.unwrap();
 
-    let kept = Factor { sealed: b"anew".to_vec(), state: FactorState::On };
-    assert_eq!(factors.factor(user).await.unwrap(), Some(kept));
+    let stored = Factor { sealed: b"anew".to_vec(), state: FactorState::On };
+    assert_eq!(factors.factor(user).await.unwrap(), Some(stored));
 }
 
 async fn factors_that_were_never_put_on_are_swept(db: Database) {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, DEFAULT_GROUP, InvitationStore, NewAccount, NewInvitation, Registered, Role,
-    RoleStore, ShownInvitation, TokenHash,
+    AccountStore, DEFAULT_GROUP, InvitationStore, NewAccount, NewInvitation, PresentedInvitation,
+    Registered, Role, RoleStore, TokenHash,
 };
 use pia_kernel::{GroupId, InvitationId, PageRequest, SideEffects, Timestamp};
 use pia_storage::Database;
@@ -50,7 +50,7 @@ async fn invite(db: &Database, new: NewInvitation) -> InvitationId {
 
 /// Somebody who shows an invitation.
 fn invited(email: &str, hash: TokenHash) -> NewAccount {
-    let invitation = Some(ShownInvitation { hash, max_admins: Some(1) });
+    let invitation = Some(PresentedInvitation { hash, max_admins: Some(1) });
     NewAccount { invitation, ..newcomer(email) }
 }
 

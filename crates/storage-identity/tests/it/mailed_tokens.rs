@@ -19,7 +19,7 @@ pia_testkit::contract! {
     a_token_is_its_users_until_it_ends,
     a_token_is_good_for_its_own_purpose,
     of_many_who_show_one_token_at_once_one_verifies,
-    of_many_tokens_shown_at_once_one_verifies,
+    of_many_tokens_presented_at_once_one_verifies,
     a_token_of_somebody_else_or_too_late_verifies_nothing,
     an_address_stays_verified_since_when_it_was,
     of_more_tokens_the_last_three_are_good,
@@ -107,7 +107,7 @@ async fn of_many_who_show_one_token_at_once_one_verifies(db: Database) {
     assert_eq!(audited(&db, user, "verified").await, 1);
 }
 
-async fn of_many_tokens_shown_at_once_one_verifies(db: Database) {
+async fn of_many_tokens_presented_at_once_one_verifies(db: Database) {
     let (user, tokens) = written(&db).await;
     put(&db, user, token(2, VERIFICATION)).await;
     put(&db, user, token(3, VERIFICATION)).await;

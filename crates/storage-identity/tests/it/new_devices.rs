@@ -61,20 +61,20 @@ async fn the_first_sign_in_ever_is_no_news(db: Database) {
 async fn another_id_is_another_device_and_the_same_is_not(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
-    let told = [
+    let reported = [
         news(&db, ada, 1, device(Some("one"), Some("agent"), "192.0.2.1")).await,
         news(&db, ada, 2, device(Some("one"), Some("newer"), "198.51.100.7")).await,
         news(&db, ada, 3, device(Some("two"), Some("agent"), "192.0.2.1")).await,
         news(&db, ada, 4, device(Some("two"), Some("agent"), "192.0.2.1")).await,
     ];
 
-    assert_eq!(told, [0, 0, 1, 1]);
+    assert_eq!(reported, [0, 0, 1, 1]);
 }
 
 async fn without_an_id_the_program_and_its_network_are_the_device(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
-    let told = [
+    let reported = [
         news(&db, ada, 1, device(None, Some("agent"), "2001:db8:1:2::1")).await,
         news(&db, ada, 2, device(None, Some("agent"), "2001:db8:1:2::9")).await,
         news(&db, ada, 3, device(None, Some("agent"), "2001:db8:1:3::1")).await,
@@ -85,19 +85,19 @@ async fn without_an_id_the_program_and_its_network_are_the_device(db: Database) 
         news(&db, ada, 8, device(None, None, "no address")).await,
     ];
 
-    assert_eq!(told, [0, 0, 1, 2, 3, 3, 4, 4]);
+    assert_eq!(reported, [0, 0, 1, 2, 3, 3, 4, 4]);
 }
 
 async fn a_device_that_gives_itself_an_id_is_still_the_same(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
-    let told = [
+    let reported = [
         news(&db, ada, 1, device(None, None, "192.0.2.1")).await,
         news(&db, ada, 2, device(Some("one"), None, "192.0.2.1")).await,
         news(&db, ada, 3, device(Some("two"), None, "198.51.100.7")).await,
     ];
 
-    assert_eq!(told, [0, 0, 1]);
+    assert_eq!(reported, [0, 0, 1]);
 }
 
 async fn the_devices_of_others_are_no_ones_own(db: Database) {
@@ -105,7 +105,7 @@ async fn the_devices_of_others_are_no_ones_own(db: Database) {
     news(&db, bob, 1, device(Some("bobs"), None, "192.0.2.1")).await;
     news(&db, ada, 2, device(Some("adas"), None, "192.0.2.1")).await;
 
-    let told = news(&db, ada, 3, device(Some("bobs"), None, "192.0.2.1")).await;
+    let reported = news(&db, ada, 3, device(Some("bobs"), None, "192.0.2.1")).await;
 
-    assert_eq!(told, 1);
+    assert_eq!(reported, 1);
 }

@@ -18,7 +18,7 @@ pia_testkit::contract! {
     a_challenge_is_taken_once_and_in_time,
     of_many_who_take_a_challenge_at_once_one_gets_it,
     a_challenge_of_one_kind_or_person_is_none_of_another,
-    a_password_is_leave_as_often_as_it_is_shown,
+    a_password_is_leave_as_often_as_it_is_presented,
     codes_are_leave_once_each,
     of_many_at_once_with_one_code_one_has_leave,
     a_new_session_is_leave_and_an_old_one_is_not,
@@ -98,7 +98,7 @@ async fn a_challenge_of_one_kind_or_person_is_none_of_another(db: Database) {
     assert_eq!((of_another, burned, of_another_kind, of_nobody), (None, None, None, None));
 }
 
-async fn a_password_is_leave_as_often_as_it_is_shown(db: Database) {
+async fn a_password_is_leave_as_often_as_it_is_presented(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
     assert!(open(&db, ada, PASSWORD, TOKEN).await);

@@ -17,7 +17,7 @@ use crate::people::{
 };
 
 pia_testkit::contract! {
-    passkeys_are_told_in_the_order_in_which_they_were_added,
+    passkeys_are_reported_in_the_order_in_which_they_were_added,
     a_passkey_is_found_by_what_its_authenticator_calls_it,
     of_one_credential_stored_at_once_for_many_one_is_stored,
     of_many_stored_at_once_an_account_keeps_the_most_it_may_have,
@@ -106,7 +106,7 @@ async fn mailed(db: &Database, user: UserId) -> i64 {
     found.unwrap()
 }
 
-async fn passkeys_are_told_in_the_order_in_which_they_were_added(db: Database) {
+async fn passkeys_are_reported_in_the_order_in_which_they_were_added(db: Database) {
     let (user, session, passkeys) = ada(&db).await;
     let (first, second) = (passkey(1, 0), passkey(2, 5));
     let eve = person(&db, "eve@example.org").await;
@@ -115,7 +115,7 @@ async fn passkeys_are_told_in_the_order_in_which_they_were_added(db: Database) {
     assert_eq!(add(&db, user, session, &second).await, PasskeyAdded::Stored);
     sign_in(&db, user, second.id, 6).await;
 
-    let told = |it: &NewPasskey, used_at| PasskeyEntry {
+    let reported = |it: &NewPasskey, used_at| PasskeyEntry {
         blocked_at: None,
         id: it.id,
         name: it.name.clone(),
@@ -123,7 +123,7 @@ async fn passkeys_are_told_in_the_order_in_which_they_were_added(db: Database) {
         used_at,
         credential: it.credential.id.clone(),
     };
-    let expected = [told(&first, None), told(&second, Some(START))];
+    let expected = [reported(&first, None), reported(&second, Some(START))];
     assert_eq!(passkeys.of_user(user).await.unwrap(), expected);
     assert_eq!(passkeys.of_user(eve).await.unwrap(), []);
 }
@@ -210,8 +210,8 @@ async fn nobody_removes_a_passkey_of_somebody_else(db: Database) {
 
     assert!(!take_off(&db, eve, eves, new.id).await);
     assert_eq!(sign_in(&db, eve, new.id, 0).await, TokenUse::Gone);
-    let kept = passkeys.of_user(user).await.unwrap();
-    assert_eq!(kept.iter().map(|it| it.used_at).collect::<Vec<_>>(), [None]);
+    let stored = passkeys.of_user(user).await.unwrap();
+    assert_eq!(stored.iter().map(|it| it.used_at).collect::<Vec<_>>(), [None]);
 }
 
 async fn of_many_removals_at_once_one_is_made(db: Database) {

@@ -28,7 +28,7 @@ use crate::people::{
 pia_testkit::contract! {
     a_reset_replaces_the_password_and_ends_every_session,
     of_many_who_show_one_token_at_once_one_resets,
-    of_many_tokens_shown_at_once_one_resets,
+    of_many_tokens_presented_at_once_one_resets,
     a_token_of_somebody_else_of_another_kind_or_too_late_resets_nothing,
     a_reset_takes_away_what_may_be_in_wrong_hands,
     a_reset_leaves_the_factor_and_passkeys_of_a_verified_account_and_other_people_alone,
@@ -41,7 +41,7 @@ pia_testkit::contract! {
     a_change_leaves_app_passwords_and_keys_and_ends_what_was_begun,
     a_change_revokes_app_passwords_and_keys_of_one_account_on_demand,
     a_change_of_somebody_deactivated_changes_nothing,
-    who_has_shown_the_password_before_begins_nothing_after_it,
+    who_has_presented_the_password_before_begins_nothing_after_it,
     beside_a_reset_nothing_stays_that_began_with_the_password_before,
     a_password_hashed_anew_is_the_same_password,
 }
@@ -88,7 +88,7 @@ fn change(by: SessionRef, old: &str, new: &str) -> PasswordChange {
     }
 }
 
-/// Somebody whose password is kept as `first`, with a token for a reset.
+/// Somebody whose password is stored as `first`, with a token for a reset.
 async fn forgetful(db: &Database) -> (UserId, SqlPasswords) {
     let user = person(db, "ada@example.org").await;
     put(db, user, token(1, RESET)).await;
@@ -108,7 +108,7 @@ async fn is_live(db: &Database, session_ref: SessionRef) -> bool {
     accounts.standing(session_ref.user, session_ref.session, START).await.unwrap().is_some()
 }
 
-async fn kept(db: &Database, email: &str) -> Option<String> {
+async fn stored(db: &Database, email: &str) -> Option<String> {
     let credentials = SqlAccounts::new(db.clone()).by_email(email).await.unwrap();
     credentials.unwrap().password_hash.map(|it| it.expose().clone())
 }
@@ -144,7 +144,7 @@ async fn a_reset_replaces_the_password_and_ends_every_session(db: Database) {
     let good = passwords.reset(reset(user, 1, "second")).await.unwrap();
 
     assert!(good);
-    assert_eq!(kept(&db, "ada@example.org").await.as_deref(), Some("second"));
+    assert_eq!(stored(&db, "ada@example.org").await.as_deref(), Some("second"));
     assert!(!is_live(&db, first).await && !is_live(&db, second).await);
     assert_eq!(audited(&db, user, "reset").await, 1);
     assert_eq!(audited(&db, user, "ended").await, 2);
@@ -161,11 +161,11 @@ async fn of_many_who_show_one_token_at_once_one_resets(db: Database) {
     let good: Vec<_> =
         all.into_iter().zip(&texts).filter(|(it, _)| *it.as_ref().unwrap()).collect();
     assert_eq!(good.len(), 1);
-    assert_eq!(kept(&db, "ada@example.org").await.as_ref(), Some(good[0].1));
+    assert_eq!(stored(&db, "ada@example.org").await.as_ref(), Some(good[0].1));
     assert_eq!(audited(&db, user, "reset").await, 1);
 }
 
-async fn of_many_tokens_shown_at_once_one_resets(db: Database) {
+async fn of_many_tokens_presented_at_once_one_resets(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     put(&db, user, token(2, RESET)).await;
     put(&db, user, token(3, RESET)).await;
@@ -185,8 +185,8 @@ async fn a_token_of_somebody_else_of_another_kind_or_too_late_resets_nothing(db:
     for refused in [reset(eve, 1, "second"), reset(user, 2, "second"), late] {
         assert!(!passwords.reset(refused).await.unwrap());
     }
-    assert_eq!(kept(&db, "ada@example.org").await.as_deref(), Some("first"));
-    assert_eq!(kept(&db, "eve@example.org").await.as_deref(), Some("first"));
+    assert_eq!(stored(&db, "ada@example.org").await.as_deref(), Some("first"));
+    assert_eq!(stored(&db, "eve@example.org").await.as_deref(), Some("first"));
     assert!(passwords.reset(reset(user, 1, "second")).await.unwrap());
 }
 
@@ -234,7 +234,7 @@ async fn a_reset_leaves_the_factor_and_passkeys_of_a_verified_account_and_other_
     assert_eq!(SqlPasskeys::new(db.clone()).of_user(user).await.unwrap().len(), 1);
     assert!(is_live(&db, hers).await);
     assert_eq!(rows(&db).await, [1, 1, 1]);
-    assert_eq!(kept(&db, "eve@example.org").await.as_deref(), Some("first"));
+    assert_eq!(stored(&db, "eve@example.org").await.as_deref(), Some("first"));
 }
 
 /// Registering somebody's address first leaves no way in.
@@ -263,7 +263,7 @@ async fn a_reset_gives_no_password_to_who_had_none(db: Database) {
 
     assert!(!passwords.reset(reset(user, 1, "second")).await.unwrap());
 
-    assert_eq!(kept(&db, "ada@example.org").await, None);
+    assert_eq!(stored(&db, "ada@example.org").await, None);
     assert!(is_live(&db, session).await);
 }
 
@@ -285,7 +285,7 @@ async fn a_change_replaces_the_password_and_ends_the_other_sessions(db: Database
     let left = passwords.change(change(own, "first", "second")).await.unwrap();
 
     assert_eq!(left, Some(AppAccess::default()));
-    assert_eq!(kept(&db, "ada@example.org").await.as_deref(), Some("second"));
+    assert_eq!(stored(&db, "ada@example.org").await.as_deref(), Some("second"));
     assert!(is_live(&db, own).await && !is_live(&db, other).await);
     assert_eq!(audited(&db, user, "changed").await, 1);
     assert_eq!(audited(&db, user, "ended").await, 1);
@@ -372,7 +372,7 @@ async fn open_as_of(
     SqlChallenges::new(db.clone()).open(new).await.unwrap()
 }
 
-async fn who_has_shown_the_password_before_begins_nothing_after_it(db: Database) {
+async fn who_has_presented_the_password_before_begins_nothing_after_it(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let by = begin_session(&db, user, 101).await;
     let first = epoch(&db, user).await;
@@ -415,6 +415,6 @@ async fn a_password_hashed_anew_is_the_same_password(db: Database) {
 
     accounts.rehash(user, &secret("first"), &secret("anew")).await.unwrap();
 
-    assert_eq!(kept(&db, "ada@example.org").await.as_deref(), Some("anew"));
+    assert_eq!(stored(&db, "ada@example.org").await.as_deref(), Some("anew"));
     assert_eq!(begin_as_of(&db, user, before, 1).await, SessionStarted::Done);
 }

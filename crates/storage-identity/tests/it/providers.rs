@@ -22,7 +22,7 @@ pia_testkit::contract! {
     a_sign_in_is_taken_once_by_many_at_once,
     another_browser_takes_nothing_and_takes_nothing_away,
     a_sign_in_that_ended_is_not_taken_and_is_swept,
-    nothing_of_a_sign_in_is_kept_in_plain,
+    nothing_of_a_sign_in_is_stored_in_plain,
     an_account_is_found_by_provider_issuer_and_subject_alone,
     an_address_is_taken_in_any_case_and_by_a_deactivated_account_too,
     of_many_accounts_of_one_identity_one_is_stored,
@@ -106,19 +106,20 @@ async fn a_sign_in_that_ended_is_not_taken_and_is_swept(db: Database) {
     assert_eq!(flows.sweep(START + LIFETIME).await.unwrap(), 1);
 }
 
-async fn nothing_of_a_sign_in_is_kept_in_plain(db: Database) {
+async fn nothing_of_a_sign_in_is_stored_in_plain(db: Database) {
     let (first, second) = (STATE, TokenHash([9; 32]));
     put(&db, first).await;
     put(&db, second).await;
 
     let rows = provider_flows::table.select(provider_flows::sealed);
-    let kept: Result<Vec<Vec<u8>>, DbError> = on_conn!(db.reader(), |conn| rows.load(conn).await?);
-    let kept = kept.unwrap();
+    let stored: Result<Vec<Vec<u8>>, DbError> =
+        on_conn!(db.reader(), |conn| rows.load(conn).await?);
+    let stored = stored.unwrap();
 
-    assert_eq!(kept.len(), 2);
-    assert!(!kept.concat().windows(6).any(|it| it == b"canary"));
+    assert_eq!(stored.len(), 2);
+    assert!(!stored.concat().windows(6).any(|it| it == b"canary"));
     // A row that was moved to where another stood opens there no more.
-    let stolen = kept[0].clone();
+    let stolen = stored[0].clone();
     let update = diesel::update(provider_flows::table).set(provider_flows::sealed.eq(stolen));
     let moved: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     assert_eq!(moved.unwrap(), 2);

@@ -13,7 +13,7 @@ use pia_storage_identity::SqlSessions;
 use crate::people::{HOUR, START, audited, new_session, only, person};
 
 pia_testkit::contract! {
-    live_sessions_are_told_in_parts_the_newest_first,
+    live_sessions_are_reported_in_parts_the_newest_first,
     one_session_ends_and_no_other,
     what_is_not_the_users_or_no_longer_live_is_not_there,
     the_others_end_and_nobody_elses,
@@ -86,7 +86,7 @@ impl Person {
     }
 }
 
-async fn live_sessions_are_told_in_parts_the_newest_first(db: Database) {
+async fn live_sessions_are_reported_in_parts_the_newest_first(db: Database) {
     let (ada, bob) = (Person::new(&db, 0).await, Person::new(&db, 1).await);
     let mut begun = Vec::new();
     // Two at a time, so that the time alone does not sort them.
@@ -97,18 +97,18 @@ async fn live_sessions_are_told_in_parts_the_newest_first(db: Database) {
     bob.begin(0, START).await;
     ada.begin(100, START - HOUR).await;
 
-    let (mut told, mut after) = (Vec::new(), None);
+    let (mut reported, mut after) = (Vec::new(), None);
     for _ in 0..3 {
         let part = ada.page(after, 2).await;
         let last = part.last().unwrap();
         let at = begun.iter().find(|it| it.1 == *last).unwrap().0;
         after = Some(Cursor { at, id: last.0 });
-        told.extend(part);
+        reported.extend(part);
     }
 
     begun.sort();
     let newest_first: Vec<_> = begun.into_iter().rev().map(|it| it.1).collect();
-    assert_eq!(told, newest_first);
+    assert_eq!(reported, newest_first);
     assert_eq!(ada.page(after, 2).await, []);
 }
 
@@ -160,17 +160,17 @@ async fn the_others_end_and_nobody_elses(db: Database) {
 
 async fn a_session_that_is_over_ends_nothing(db: Database) {
     let (ada, bob) = (Person::new(&db, 0).await, Person::new(&db, 1).await);
-    let (kept, ended) = (ada.begin(1, START).await, ada.begin(2, START).await);
+    let (stored, ended) = (ada.begin(1, START).await, ada.begin(2, START).await);
     let expired = ada.begin(3, START - HOUR).await;
-    ada.revoke(kept, Revoked::One(ended.session)).await;
+    ada.revoke(stored, Revoked::One(ended.session)).await;
     let foreign = SessionRef { user: ada.user, ..bob.begin(1, START).await };
 
     for by in [ended, expired, foreign] {
         assert_eq!(ada.revoke(by, Revoked::Others).await, None);
-        assert_eq!(ada.revoke(by, Revoked::One(kept.session)).await, None);
+        assert_eq!(ada.revoke(by, Revoked::One(stored.session)).await, None);
     }
 
-    assert_eq!(ada.live().await, [kept.session]);
+    assert_eq!(ada.live().await, [stored.session]);
 }
 
 async fn of_many_that_end_one_another_one_stays(db: Database) {

@@ -16,13 +16,13 @@ use pia_storage_identity::{SqlAccounts, SqlChallenges, SqlRoles, SqlSessions};
 use crate::people::{HOUR, START, audited, device, new_session, only, person};
 
 pia_testkit::contract! {
-    a_role_is_given_with_its_effects_and_once,
+    a_role_is_granted_with_its_effects_and_once,
     of_concurrent_grants_no_more_become_administrators_than_allowed,
     the_last_active_administrator_stays_one,
     of_two_administrators_who_demote_each_other_at_once_one_stays,
     of_two_administrators_who_are_deactivated_at_once_one_stays,
     of_one_demoted_and_one_deactivated_at_once_one_stays,
-    who_is_not_there_is_told_so_and_leaves_no_effects,
+    who_is_not_there_is_reported_and_leaves_no_effects,
     a_deactivated_account_loses_all_that_was_begun_with_it,
     links_codes_and_challenges_of_a_deactivated_account_are_gone_and_no_others,
     no_session_outlives_a_deactivation_that_it_races,
@@ -40,8 +40,8 @@ async fn people(db: &Database, role: Role, many: usize) -> Vec<UserId> {
     let mut people = Vec::new();
     for n in 0..many {
         let user = person(db, &format!("{n}@{}.org", role.name())).await;
-        let given = SqlRoles::new(db.clone()).set_role(user, role, None, nothing()).await.unwrap();
-        assert_eq!(given, RoleChange::Done);
+        let input = SqlRoles::new(db.clone()).set_role(user, role, None, nothing()).await.unwrap();
+        assert_eq!(input, RoleChange::Done);
         people.push(user);
     }
     people
@@ -60,7 +60,7 @@ async fn deactivate(db: &Database, user: UserId) -> Deactivation {
     SqlRoles::new(db.clone()).deactivate(user, START, nothing()).await.unwrap()
 }
 
-async fn a_role_is_given_with_its_effects_and_once(db: Database) {
+async fn a_role_is_granted_with_its_effects_and_once(db: Database) {
     let (roles, user) = (SqlRoles::new(db.clone()), person(&db, "ada@example.org").await);
 
     for _ in 0..2 {
@@ -122,12 +122,13 @@ async fn of_one_demoted_and_one_deactivated_at_once_one_stays(db: Database) {
     let demote = roles.set_role(admins[0], Role::User, None, nothing());
     let (demoted, deactivated) = futures_util::join!(demote, deactivate(&db, admins[1]));
 
-    let kept = (demoted.unwrap() == RoleChange::LastAdmin, deactivated == Deactivation::LastAdmin);
-    assert!(kept == (true, false) || kept == (false, true), "{kept:?}");
+    let stored =
+        (demoted.unwrap() == RoleChange::LastAdmin, deactivated == Deactivation::LastAdmin);
+    assert!(stored == (true, false) || stored == (false, true), "{stored:?}");
     assert_eq!(active_admins(&db).await, 1);
 }
 
-async fn who_is_not_there_is_told_so_and_leaves_no_effects(db: Database) {
+async fn who_is_not_there_is_reported_and_leaves_no_effects(db: Database) {
     let (roles, nobody) = (SqlRoles::new(db.clone()), UserId::generate());
     let effects = || SideEffects::about(START, nobody, "tried");
 

@@ -15,7 +15,7 @@ use crate::people::{START, audited, deactivate, device, new_session, only, perso
 
 pia_testkit::contract! {
     concurrent_presentations_of_one_token_have_one_successor,
-    a_lost_answer_is_given_again_within_the_grace,
+    a_lost_answer_is_returned_again_within_the_grace,
     a_replay_after_the_grace_ends_the_session,
     a_replay_after_the_successor_was_used_ends_the_session,
     however_rotations_and_replays_interleave_an_ended_session_stays_ended,
@@ -63,11 +63,11 @@ impl Chain {
         self.sessions().rotate(presented, reused).await.unwrap()
     }
 
-    /// The session as its user is told of it.
-    async fn told(&self) -> SessionEntry {
+    /// The session as its user is notified of it.
+    async fn reported(&self) -> SessionEntry {
         let page = PageRequest { after: None, limit: 10 };
-        let told = self.sessions().page(self.user, START, page).await.unwrap();
-        told.into_iter().find(|it| it.session == self.session).unwrap()
+        let reported = self.sessions().page(self.user, START, page).await.unwrap();
+        reported.into_iter().find(|it| it.session == self.session).unwrap()
     }
 
     fn sessions(&self) -> SqlSessions {
@@ -98,7 +98,7 @@ async fn concurrent_presentations_of_one_token_have_one_successor(db: Database) 
     assert_eq!(chain.present(2, Duration::ZERO).await, chain.rotated());
 }
 
-async fn a_lost_answer_is_given_again_within_the_grace(db: Database) {
+async fn a_lost_answer_is_returned_again_within_the_grace(db: Database) {
     let chain = Chain::start(&db, 0).await;
     chain.present(1, Duration::ZERO).await;
 
@@ -196,11 +196,11 @@ async fn what_a_device_leaves_unsaid_stays_as_it_was(db: Database) {
     let updated =
         SignInDevice { app_version: Some("1.5.0.0".to_owned()), ..SignInDevice::default() };
 
-    let at_first = chain.told().await;
+    let at_first = chain.reported().await;
     chain.present_on(moved.clone(), 1, minute).await;
-    let after_move = chain.told().await;
+    let after_move = chain.reported().await;
     chain.present_on(updated.clone(), 2, minute * 2).await;
-    let after_update = chain.told().await;
+    let after_update = chain.reported().await;
 
     assert_eq!(at_first.device, device());
     assert_eq!((at_first.began_at, at_first.used_at), (START, START));

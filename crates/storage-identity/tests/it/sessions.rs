@@ -98,8 +98,8 @@ async fn a_session_ends_by_any_of_its_tokens_once(db: Database) {
 
     let all = join_all((0..16).map(|_| sessions.end(token, later, ended))).await;
 
-    let told: Vec<_> = all.into_iter().filter_map(Result::unwrap).collect();
-    assert_eq!(told, [(user, session)]);
+    let reported: Vec<_> = all.into_iter().filter_map(Result::unwrap).collect();
+    assert_eq!(reported, [(user, session)]);
     assert_eq!(audited(&db, user, "ended").await, 1);
     assert_eq!(sessions.session_of(token).await.unwrap(), None);
 }

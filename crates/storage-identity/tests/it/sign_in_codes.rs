@@ -164,8 +164,8 @@ async fn codes_that_ended_are_swept(db: Database) {
 
     assert_eq!(codes.sweep(START + LIFETIME).await.unwrap(), 1);
 
-    let kept = codes.redeem(later, Some(CHALLENGE), START, replayed).await.unwrap();
-    assert_eq!(kept, CodeRedemption::Redeemed(user));
+    let stored = codes.redeem(later, Some(CHALLENGE), START, replayed).await.unwrap();
+    assert_eq!(stored, CodeRedemption::Redeemed(user));
 }
 
 async fn codes_go_with_their_account(db: Database) {

@@ -22,7 +22,7 @@ pia_testkit::contract! {
     a_failure_at_nobodys_account_is_not_remembered,
     a_failure_is_audited_whoever_was_meant,
     a_failure_that_is_not_audited_is_not_remembered,
-    attempts_are_told_in_parts_the_newest_first,
+    attempts_are_reported_in_parts_the_newest_first,
     old_attempts_are_forgotten,
     attempts_go_with_their_account,
 }
@@ -43,7 +43,7 @@ async fn begin(db: &Database, user: UserId) -> Option<SessionId> {
     (begun.unwrap() == SessionStarted::Done).then_some(session)
 }
 
-async fn told(db: &Database, user: UserId) -> Vec<SignInEntry> {
+async fn reported(db: &Database, user: UserId) -> Vec<SignInEntry> {
     let page = PageRequest { after: None, limit: 100 };
     SqlSignIns::new(db.clone()).page(user, page).await.unwrap()
 }
@@ -78,7 +78,7 @@ async fn a_sign_in_is_remembered_longer_than_its_session(db: Database) {
 
     SqlSessions::new(db.clone()).sweep(START + HOUR).await.unwrap();
 
-    let entry = only(told(&db, user).await);
+    let entry = only(reported(&db, user).await);
     assert_eq!((entry.at, entry.session, &entry.device), (START, session, &device()));
     assert_eq!((entry.outcome.as_str(), entry.method.as_str()), ("signed_in", "password"));
 }
@@ -94,10 +94,10 @@ async fn a_failure_is_remembered_for_its_account(db: Database) {
 
     SqlSignIns::new(db.clone()).failed(failure(Some(ada), START), audit).await.unwrap();
 
-    let entry = only(told(&db, ada).await);
+    let entry = only(reported(&db, ada).await);
     assert_eq!((entry.at, entry.session, &entry.device), (START, None, &device()));
     assert_eq!((entry.outcome.as_str(), entry.method.as_str()), ("wrong_password", "password"));
-    assert_eq!(told(&db, bob).await, []);
+    assert_eq!(reported(&db, bob).await, []);
 }
 
 async fn a_failure_at_nobodys_account_is_not_remembered(db: Database) {
@@ -136,7 +136,7 @@ async fn a_failure_that_is_not_audited_is_not_remembered(db: Database) {
     assert_eq!(remembered(&db).await, 0);
 }
 
-async fn attempts_are_told_in_parts_the_newest_first(db: Database) {
+async fn attempts_are_reported_in_parts_the_newest_first(db: Database) {
     let (user, log) = (person(&db, "ada@example.org").await, SqlSignIns::new(db.clone()));
     // Three at a time, so that the time alone does not sort them.
     for second in [2, 0, 1, 1, 2, 0, 0, 1, 2] {
@@ -163,7 +163,7 @@ async fn old_attempts_are_forgotten(db: Database) {
 
     let forgotten = log.sweep(START + Duration::from_secs(3)).await.unwrap();
 
-    let left: Vec<_> = told(&db, user).await.into_iter().map(|it| it.at).collect();
+    let left: Vec<_> = reported(&db, user).await.into_iter().map(|it| it.at).collect();
     assert_eq!(forgotten, 3);
     assert_eq!(left, [START + Duration::from_secs(4), START + Duration::from_secs(3)]);
 }

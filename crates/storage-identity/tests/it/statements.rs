@@ -32,15 +32,15 @@ const QUOTA: RateQuota = RateQuota { burst: 100, window: Duration::from_mins(1) 
 
 /// Queries of a database's connections.
 #[derive(Clone, Default)]
-struct Asked {
+struct Requested {
     statements: Arc<Mutex<Vec<String>>>,
     under_way: Arc<AtomicUsize>,
     ways: Arc<AtomicUsize>,
 }
 
-impl Asked {
+impl Requested {
     async fn of(db: &Database) -> Self {
-        let asked = Self::default();
+        let requested = Self::default();
         let mut held = Vec::new();
         for _ in 0..CONNECTIONS {
             held.push(db.reader().await.unwrap());
@@ -49,22 +49,22 @@ impl Asked {
             held.push(db.writer().await.unwrap());
         }
         for conn in &mut held {
-            asked.watch(conn);
+            requested.watch(conn);
         }
-        asked
+        requested
     }
 
     fn watch(&self, conn: &mut Conn) {
-        let asked = self.clone();
+        let requested = self.clone();
         let note = move |event: InstrumentationEvent<'_>| match event {
             InstrumentationEvent::StartQuery { query, .. } => {
-                asked.statements.lock().unwrap().push(query.to_string());
-                if asked.under_way.fetch_add(1, Ordering::SeqCst) == 0 {
-                    asked.ways.fetch_add(1, Ordering::SeqCst);
+                requested.statements.lock().unwrap().push(query.to_string());
+                if requested.under_way.fetch_add(1, Ordering::SeqCst) == 0 {
+                    requested.ways.fetch_add(1, Ordering::SeqCst);
                 }
             }
             InstrumentationEvent::FinishQuery { .. } => {
-                asked.under_way.fetch_sub(1, Ordering::SeqCst);
+                requested.under_way.fetch_sub(1, Ordering::SeqCst);
             }
             _ => {}
         };
@@ -111,14 +111,14 @@ async fn begin(db: &Database, user: UserId, token: u8, now: Timestamp) {
 
 async fn a_sign_in_takes_six_ways_to_the_database_and_back(db: Database) {
     let user = person(&db, "ada@example.org").await;
-    let asked = Asked::of(&db).await;
+    let requested = Requested::of(&db).await;
     sign_in(&db, user, 1).await;
-    asked.taken();
+    requested.taken();
 
     let (mut statements, mut ways) = (Vec::new(), usize::MAX);
     for token in 2..2 + TRIES {
         sign_in(&db, user, token).await;
-        let taken = asked.taken();
+        let taken = requested.taken();
         ways = ways.min(taken.1);
         statements = taken.0;
     }
@@ -137,17 +137,17 @@ async fn to_make_room_for_a_session_takes_no_more_ways(db: Database) {
     for token in 0..10 {
         begin(&db, user, token, START).await;
     }
-    let asked = Asked::of(&db).await;
+    let requested = Requested::of(&db).await;
 
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for token in 10..10 + TRIES {
         begin(&db, user, token, START + Duration::from_secs(token.into())).await;
-        let (statements, ways) = asked.taken();
-        told.push((statements.len(), ways));
+        let (statements, ways) = requested.taken();
+        reported.push((statements.len(), ways));
     }
 
     assert_eq!(audited(&db, user, "session.evicted").await, i64::from(TRIES));
     if db.provider() == DatabaseKind::Postgres {
-        assert_eq!(told.into_iter().min(), Some((5, 2)));
+        assert_eq!(reported.into_iter().min(), Some((5, 2)));
     }
 }

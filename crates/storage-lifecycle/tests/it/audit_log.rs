@@ -13,10 +13,10 @@ use pia_storage_lifecycle::{SqlAuditChain, SqlAuditLog, SqlEraser, SqlPersonalDa
 use crate::people::{AT, departure, person};
 
 pia_testkit::contract! {
-    entries_tell_who_did_what_to_whom_from_where,
+    entries_report_who_did_what_to_whom_from_where,
     parts_neither_repeat_nor_hide_entries,
-    whoever_is_forgotten_is_told_as_that,
-    people_are_told_of_nobody_else,
+    whoever_is_forgotten_is_reported_as_such,
+    people_are_reported_of_nobody_else,
     entries_are_filtered_by_user_action_and_time,
     old_entries_go_with_all_that_belongs_to_them,
 }
@@ -46,7 +46,7 @@ pub(crate) async fn write(db: &Database, entries: &[AuditEntry]) {
     }
 }
 
-async fn entries_tell_who_did_what_to_whom_from_where(db: Database) {
+async fn entries_report_who_did_what_to_whom_from_where(db: Database) {
     let (admin, user) = (UserId::generate(), UserId::generate());
     write(&db, &[entry(Some(admin), Some(user), 0), entry(Some(user), None, 1)]).await;
     let log = SqlAuditLog::new(db);
@@ -93,7 +93,7 @@ async fn parts_neither_repeat_nor_hide_entries(db: Database) {
     }
 }
 
-async fn whoever_is_forgotten_is_told_as_that(db: Database) {
+async fn whoever_is_forgotten_is_reported_as_such(db: Database) {
     let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
     write(&db, &[entry(Some(ada.user), Some(bob.user), 0)]).await;
 
@@ -110,7 +110,7 @@ async fn whoever_is_forgotten_is_told_as_that(db: Database) {
     assert!(log.page(&AuditFilter::of_user(ada.user), ALL).await.unwrap().is_empty());
 }
 
-async fn people_are_told_of_nobody_else(db: Database) {
+async fn people_are_reported_of_nobody_else(db: Database) {
     let (admin, user) = (UserId::generate(), UserId::generate());
     write(&db, &[entry(Some(admin), Some(user), 0), entry(None, Some(user), 1)]).await;
 
@@ -122,7 +122,7 @@ async fn people_are_told_of_nobody_else(db: Database) {
     assert_eq!(page.rows.len(), 2);
     let rows = page.rows.join("\n");
     assert!(rows.contains(&user.to_string()) && !rows.contains(&admin.to_string()), "{rows}");
-    // The address of a stranger who tried is told, that of the admin is not.
+    // The address of a stranger who tried is reported, that of the admin is not.
     assert_eq!(rows.matches("192.0.2.7").count(), 1, "{rows}");
 }
 

@@ -74,7 +74,7 @@ async fn write(db: &Database, user: UserId, writer: u128) -> u32 {
     written
 }
 
-/// Registers people until told to end, and answers how long each waited.
+/// Registers people until stopped; returns how long each waited.
 async fn register(db: &Database, ended: &AtomicBool) -> Vec<Duration> {
     let accounts = SqlAccounts::new(db.clone());
     let mut waits = Vec::new();

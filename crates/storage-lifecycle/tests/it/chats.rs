@@ -14,9 +14,9 @@ use uuid::Uuid;
 use crate::people::{AT, execute, person, sealer};
 
 pia_testkit::contract! {
-    chats_are_told_as_they_were_written,
-    many_and_long_chats_are_told_in_parts,
-    what_cannot_be_read_any_more_is_told_without_its_document,
+    chats_are_reported_as_they_were_written,
+    many_and_long_chats_are_reported_in_parts,
+    what_cannot_be_read_any_more_is_reported_without_its_document,
 }
 
 async fn chat(db: &Database, user: UserId, number: u128, document: Option<&str>) {
@@ -39,8 +39,8 @@ async fn chat(db: &Database, user: UserId, number: u128, document: Option<&str>)
     assert_eq!(done.unwrap(), 1);
 }
 
-/// All that is told, and in how many parts.
-async fn told(db: &Database, user: UserId) -> (Vec<String>, usize) {
+/// All that is reported, and in how many parts.
+async fn reported(db: &Database, user: UserId) -> (Vec<String>, usize) {
     let data = SqlPersonalData::new(db.clone(), sealer(db));
     let (mut all, mut parts, mut after) = (Vec::new(), 0, None);
     loop {
@@ -54,15 +54,15 @@ async fn told(db: &Database, user: UserId) -> (Vec<String>, usize) {
     }
 }
 
-async fn chats_are_told_as_they_were_written(db: Database) {
+async fn chats_are_reported_as_they_were_written(db: Database) {
     let (ada, bob) = (person(&db, Role::User).await.user, person(&db, Role::User).await.user);
     chat(&db, ada, 2, Some(r#"{"n":1.0,"null":null}"#)).await;
     chat(&db, ada, 1, None).await;
     chat(&db, bob, 3, Some("{}")).await;
 
-    let (told, _) = told(&db, ada).await;
+    let (reported, _) = reported(&db, ada).await;
 
-    let [live, deleted] = &told[..] else { panic!("{told:?}") };
+    let [live, deleted] = &reported[..] else { panic!("{reported:?}") };
     assert!(
         live.ends_with(r#""encrypted":false,"size":21,"body":{"n":1.0,"null":null}}"#),
         "{live}"
@@ -74,7 +74,7 @@ async fn chats_are_told_as_they_were_written(db: Database) {
     );
 }
 
-async fn many_and_long_chats_are_told_in_parts(db: Database) {
+async fn many_and_long_chats_are_reported_in_parts(db: Database) {
     let ada = person(&db, Role::User).await.user;
     let long = format!("\"{}\"", "x".repeat(3 << 20));
     for number in 1..=3 {
@@ -84,12 +84,12 @@ async fn many_and_long_chats_are_told_in_parts(db: Database) {
         chat(&db, ada, number, Some("{}")).await;
     }
 
-    let (told, parts) = told(&db, ada).await;
+    let (reported, parts) = reported(&db, ada).await;
 
-    assert_eq!((told.len(), parts), (53, 4));
+    assert_eq!((reported.len(), parts), (53, 4));
 }
 
-async fn what_cannot_be_read_any_more_is_told_without_its_document(db: Database) {
+async fn what_cannot_be_read_any_more_is_reported_without_its_document(db: Database) {
     let ada = person(&db, Role::User).await.user;
     chat(&db, ada, 1, Some("{}")).await;
     // The first byte names the form, those behind it the master key.
@@ -109,8 +109,8 @@ async fn what_cannot_be_read_any_more_is_told_without_its_document(db: Database)
     };
     execute(&db, &format!("{other}{literal}")).await;
 
-    let (told, _) = told(&db, ada).await;
+    let (reported, _) = reported(&db, ada).await;
 
-    assert_eq!(told.len(), 1);
-    assert!(!told[0].contains("body"), "{}", told[0]);
+    assert_eq!(reported.len(), 1);
+    assert!(!reported[0].contains("body"), "{}", reported[0]);
 }

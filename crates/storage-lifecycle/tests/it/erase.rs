@@ -165,14 +165,14 @@ async fn what_is_left_in_the_audit_log_names_nobody_and_can_be_verified(db: Data
     }
     .await
     .unwrap();
-    let told: Vec<_> = entries.iter().map(|it| (&*it.1, it.3.is_some())).collect();
+    let reported: Vec<_> = entries.iter().map(|it| (&*it.1, it.3.is_some())).collect();
     let expected = [("hers", true), ("about_her", true), ("his", true), ("account.deleted", false)];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert_eq!(entries[3].2.as_deref(), Some("request-2"));
     let [(entry, _, Some(user), Some(sealed))] = &identities[..] else { panic!("his alone") };
     assert_eq!((*entry, *user), (entries[2].0, DbUid(bob.user.0)));
-    let kept = (sealed.as_slice(), entries[2].3.as_deref().unwrap());
-    let known = AuditIdentity::open(&seal(), entry.0, AuditPart::Actor, kept).unwrap();
+    let stored = (sealed.as_slice(), entries[2].3.as_deref().unwrap());
+    let known = AuditIdentity::open(&seal(), entry.0, AuditPart::Actor, stored).unwrap();
     assert_eq!((known.user, known.agent.as_deref()), (Some(bob.user), Some("an agent")));
 }
 

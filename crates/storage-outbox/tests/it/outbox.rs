@@ -14,17 +14,17 @@ use pia_storage::{Database, DbError, DbInstant, WriteEffects, in_tx, on_conn};
 use pia_storage_outbox::SqlOutbox;
 
 pia_testkit::contract! {
-    a_claimed_mail_says_what_was_queued,
+    a_claimed_mail_states_what_was_queued,
     of_many_who_ask_at_once_each_mail_goes_to_one,
     mails_go_in_the_order_they_are_due,
     a_claim_that_ended_lets_another_have_the_mail,
     what_was_sent_is_gone,
     a_mail_that_is_retried_waits_until_it_is_due,
     whoever_lost_the_claim_changes_nothing,
-    of_a_mail_that_was_given_up_only_why_is_kept,
+    of_a_mail_that_was_abandoned_only_why_is_stored,
     a_mail_of_another_key_is_locked,
     a_mail_that_was_changed_is_ruined,
-    what_was_given_up_or_never_sent_is_forgotten,
+    what_was_abandoned_or_never_sent_is_forgotten,
 }
 
 const START: Timestamp = Timestamp::UNIX_EPOCH;
@@ -53,17 +53,17 @@ async fn claim(outbox: &SqlOutbox, now: Timestamp) -> Option<ClaimedEmail> {
     }
 }
 
-type Kept = (i32, Option<Vec<u8>>, Option<DbInstant>, Option<String>);
+type Stored = (i32, Option<Vec<u8>>, Option<DbInstant>, Option<String>);
 
 /// Returns the row of the one email that there is.
-async fn kept(db: &Database) -> Option<Kept> {
+async fn stored(db: &Database) -> Option<Stored> {
     let row = mails::table.select((mails::tries, mails::sealed, mails::failed_at, mails::failure));
     let found: Result<_, DbError> =
         on_conn!(db.reader(), |conn| row.first(conn).await.optional()?);
     found.unwrap()
 }
 
-async fn a_claimed_mail_says_what_was_queued(db: Database) {
+async fn a_claimed_mail_states_what_was_queued(db: Database) {
     let outbox = SqlOutbox::new(db.clone());
     queue(&db, "https://pia.example/1", START).await;
 
@@ -126,7 +126,7 @@ async fn what_was_sent_is_gone(db: Database) {
     outbox.sent(mail.claim).await.unwrap();
     outbox.sent(mail.claim).await.unwrap();
 
-    assert_eq!(kept(&db).await, None);
+    assert_eq!(stored(&db).await, None);
     assert_eq!(outbox.waiting().await.unwrap(), 0);
 }
 
@@ -140,7 +140,7 @@ async fn a_mail_that_is_retried_waits_until_it_is_due(db: Database) {
 
     let early = claim(&outbox, START + Duration::from_secs(59)).await;
     assert!(early.is_none());
-    assert_eq!(kept(&db).await.unwrap().3.as_deref(), Some("451"));
+    assert_eq!(stored(&db).await.unwrap().3.as_deref(), Some("451"));
     assert_eq!(claim(&outbox, later).await.unwrap().claim.tries, 2);
 }
 
@@ -153,16 +153,16 @@ async fn whoever_lost_the_claim_changes_nothing(db: Database) {
     outbox.retry(first.claim, START, "late").await.unwrap();
     outbox.give_up(first.claim, START, "late").await.unwrap();
 
-    let (tries, sealed, failed, why) = kept(&db).await.unwrap();
+    let (tries, sealed, failed, why) = stored(&db).await.unwrap();
     assert_eq!((tries, failed, why), (2, None, None));
     assert!(sealed.is_some());
     assert!(claim(&outbox, START + CLAIM).await.is_none(), "it is the second's still");
     outbox.give_up(second.claim, START, "550").await.unwrap();
     outbox.retry(second.claim, START, "late").await.unwrap();
-    assert!(kept(&db).await.unwrap().2.is_some(), "what was given up stays so");
+    assert!(stored(&db).await.unwrap().2.is_some(), "what was given up stays so");
 }
 
-async fn of_a_mail_that_was_given_up_only_why_is_kept(db: Database) {
+async fn of_a_mail_that_was_abandoned_only_why_is_stored(db: Database) {
     let outbox = SqlOutbox::new(db.clone());
     queue(&db, "x", START).await;
     let mail = claim(&outbox, START).await.unwrap();
@@ -170,7 +170,7 @@ async fn of_a_mail_that_was_given_up_only_why_is_kept(db: Database) {
     outbox.give_up(mail.claim, START, "550").await.unwrap();
 
     let why = Some("550".to_owned());
-    assert_eq!(kept(&db).await, Some((1, None, Some(DbInstant(START)), why)));
+    assert_eq!(stored(&db).await, Some((1, None, Some(DbInstant(START)), why)));
     assert!(claim(&outbox, START + CLAIM * 9).await.is_none());
     assert_eq!(outbox.waiting().await.unwrap(), 0);
 }
@@ -189,7 +189,7 @@ async fn a_mail_of_another_key_is_locked(db: Database) {
 
 async fn a_mail_that_was_changed_is_ruined(db: Database) {
     queue(&db, "x", START).await;
-    let mut content = kept(&db).await.unwrap().1.unwrap();
+    let mut content = stored(&db).await.unwrap().1.unwrap();
     *content.last_mut().unwrap() ^= 1;
     let change = diesel::update(mails::table).set(mails::sealed.eq(content));
     let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| change.execute(conn).await?);
@@ -200,18 +200,18 @@ async fn a_mail_that_was_changed_is_ruined(db: Database) {
     assert!(matches!(ruined, Some(ClaimResult::Ruined(_))));
 }
 
-async fn what_was_given_up_or_never_sent_is_forgotten(db: Database) {
+async fn what_was_abandoned_or_never_sent_is_forgotten(db: Database) {
     let outbox = SqlOutbox::new(db.clone());
     let (day, month) = (START + Duration::from_hours(24), START + Duration::from_hours(720));
     for at in [START, day, month] {
         queue(&db, "x", at).await;
     }
-    let given_up = claim(&outbox, START).await.unwrap();
-    outbox.give_up(given_up.claim, month, "550").await.unwrap();
+    let abandoned = claim(&outbox, START).await.unwrap();
+    outbox.give_up(abandoned.claim, month, "550").await.unwrap();
 
     let never_sent = outbox.sweep(day).await.unwrap();
-    let given_up = outbox.sweep(month).await.unwrap();
+    let abandoned = outbox.sweep(month).await.unwrap();
 
-    assert_eq!((never_sent, given_up), (1, 2));
+    assert_eq!((never_sent, abandoned), (1, 2));
     assert_eq!(outbox.waiting().await.unwrap(), 0);
 }

@@ -22,7 +22,7 @@ pia_testkit::contract! {
     a_group_of_a_persona_or_plugin_is_in_use,
     nobody_is_ever_in_a_group_that_is_gone,
     somebody_is_put_into_another_group_once,
-    what_is_not_there_is_told_and_leaves_no_effects,
+    what_is_not_there_is_reported_and_leaves_no_effects,
 }
 
 fn nothing() -> SideEffects {
@@ -37,8 +37,8 @@ async fn groups_are_listed_with_their_members_the_default_one_first(db: Database
 
     let listed = groups.all().await.unwrap();
 
-    let told: Vec<_> = listed.iter().map(|it| (it.group.name.as_str(), it.members)).collect();
-    assert_eq!(told, [("Default", 1), ("aardvarks", 0), ("Zoo", 1)]);
+    let reported: Vec<_> = listed.iter().map(|it| (it.group.name.as_str(), it.members)).collect();
+    assert_eq!(reported, [("Default", 1), ("aardvarks", 0), ("Zoo", 1)]);
     assert!(listed[0].group.is_default && listed[0].group.id == DEFAULT);
     assert_eq!((listed[2].group.id, listed[2].group.created_at), (zoo, START));
 }
@@ -73,9 +73,9 @@ async fn a_group_is_renamed_once_and_never_to_anothers_name(db: Database) {
     group(&db, "Support").await;
     let rename = async |to: &str| groups.rename(id, name(to), noting("renamed")).await.unwrap();
 
-    let told = [rename("SALES").await, rename("SALES").await, rename("support").await];
+    let reported = [rename("SALES").await, rename("SALES").await, rename("support").await];
 
-    assert_eq!(told, [GroupRenamed::Done, GroupRenamed::Done, GroupRenamed::NameTaken]);
+    assert_eq!(reported, [GroupRenamed::Done, GroupRenamed::Done, GroupRenamed::NameTaken]);
     assert_eq!(groups.find(id).await.unwrap().unwrap().group.name.as_str(), "SALES");
     assert_eq!(noted(&db, "renamed").await, 1);
 }
@@ -139,9 +139,9 @@ async fn nobody_is_ever_in_a_group_that_is_gone(db: Database) {
 
         let (put, removed) = join!(groups.put(user, id, nothing()), groups.remove(id, nothing()));
 
-        let told = (put.unwrap(), removed.unwrap());
+        let reported = (put.unwrap(), removed.unwrap());
         let is_in_it = group_of(&db, user).await == id;
-        match told {
+        match reported {
             (MemberMoved::Done, GroupRemoved::InUse(_)) => assert!(is_in_it),
             (MemberMoved::UnknownGroup, GroupRemoved::Done) => assert!(!is_in_it),
             other => panic!("{other:?}"),
@@ -161,7 +161,7 @@ async fn somebody_is_put_into_another_group_once(db: Database) {
     assert_eq!(noted(&db, "put").await, 1);
 }
 
-async fn what_is_not_there_is_told_and_leaves_no_effects(db: Database) {
+async fn what_is_not_there_is_reported_and_leaves_no_effects(db: Database) {
     let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
     let (nowhere, user) = (GroupId::generate(), person(&db).await);
 

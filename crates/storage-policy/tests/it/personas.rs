@@ -67,8 +67,8 @@ async fn a_persona_is_stored_listed_replaced_and_deleted(db: Database) {
 
     let replaced = personas.replace(ada.id, update("Eve", Some(false), None), noting("replace"));
     assert_eq!(replaced.await.unwrap(), PersonaReplaced::Done);
-    let kept = personas.replace(ada.id, update("Eve", None, None), noting("replace"));
-    assert_eq!(kept.await.unwrap(), PersonaReplaced::Done);
+    let stored = personas.replace(ada.id, update("Eve", None, None), noting("replace"));
+    assert_eq!(stored.await.unwrap(), PersonaReplaced::Done);
     let found = personas.find(ada.id).await.unwrap().unwrap();
     assert_eq!((found.content.name.as_str(), found.is_active), ("Eve", false));
     assert!(found.updated_at > NOW);
@@ -145,8 +145,8 @@ async fn of_many_assignments_at_once_no_group_exceeds_its_quota(db: Database) {
     assert_eq!(all.iter().filter(|it| **it == PersonaAssigned::Done).count(), 3);
     let full = PersonaAssigned::QuotaExceeded { group: "Sales".to_owned(), limit: 3 };
     assert_eq!(all.iter().filter(|it| **it == full).count(), 5);
-    let kept = ids.iter().zip(&all).find(|it| *it.1 == PersonaAssigned::Done).unwrap().0;
-    let again = personas.assign(*kept, &[sales], 50, noting("assign")).await.unwrap();
+    let stored = ids.iter().zip(&all).find(|it| *it.1 == PersonaAssigned::Done).unwrap().0;
+    let again = personas.assign(*stored, &[sales], 50, noting("assign")).await.unwrap();
     assert_eq!(again, PersonaAssigned::Done);
     let other = personas.assign(ids[0], &[DEFAULT], 0, noting("assign")).await.unwrap();
     assert!(matches!(other, PersonaAssigned::QuotaExceeded { limit: 0, .. }));

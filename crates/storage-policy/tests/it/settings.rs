@@ -9,7 +9,7 @@ use pia_storage_policy::SqlGroups;
 use crate::people::{DEFAULT, group, noted, noting};
 
 pia_testkit::contract! {
-    a_group_that_said_nothing_has_the_defaults,
+    a_group_that_stated_nothing_has_the_defaults,
     all_that_is_set_is_read_again,
     what_is_cleared_is_the_default_again,
     of_concurrent_changes_of_different_things_none_is_lost,
@@ -21,7 +21,7 @@ fn text(text: &str) -> String {
     text.to_owned()
 }
 
-async fn a_group_that_said_nothing_has_the_defaults(db: Database) {
+async fn a_group_that_stated_nothing_has_the_defaults(db: Database) {
     let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
 
     for of in [DEFAULT, id] {

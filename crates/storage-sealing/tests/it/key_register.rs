@@ -6,7 +6,7 @@ use pia_storage::Database;
 use pia_storage_sealing::SqlKeyRegister;
 
 pia_testkit::contract! {
-    of_many_names_at_once_one_is_put_down_and_told_to_all,
+    of_many_names_at_once_one_is_put_down_and_reported_to_all,
     a_name_is_replaced_only_where_the_one_before_stands,
 }
 
@@ -14,21 +14,21 @@ fn name(number: usize) -> KeyId {
     KeyId::from_stored(format!("{number:032x}"))
 }
 
-async fn of_many_names_at_once_one_is_put_down_and_told_to_all(db: Database) {
+async fn of_many_names_at_once_one_is_put_down_and_reported_to_all(db: Database) {
     let register = SqlKeyRegister::new(db);
     let names: Vec<KeyId> = (0..32).map(name).collect();
 
-    let told = join_all(names.iter().map(|it| register.install(it))).await;
+    let reported = join_all(names.iter().map(|it| register.install(it))).await;
 
-    let told: Vec<KeyId> = told
+    let reported: Vec<KeyId> = reported
         .into_iter()
         .zip(&names)
-        .map(|(told, ours)| match told.unwrap() {
+        .map(|(reported, ours)| match reported.unwrap() {
             InstalledKey::Ours => ours.clone(),
             InstalledKey::Other(other) => other,
         })
         .collect();
-    assert!(told.windows(2).all(|it| it[0] == it[1]), "{told:?}");
+    assert!(reported.windows(2).all(|it| it[0] == it[1]), "{reported:?}");
 }
 
 async fn a_name_is_replaced_only_where_the_one_before_stands(db: Database) {

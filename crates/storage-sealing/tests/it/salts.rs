@@ -10,11 +10,11 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_sealing::SqlSalts;
 
 pia_testkit::contract! {
-    of_many_salts_at_once_one_is_kept_and_told_to_all,
+    of_many_salts_at_once_one_is_stored_and_reported_to_all,
     a_salt_stays_whatever_is_offered_later,
     people_have_salts_of_their_own,
     a_salt_goes_with_its_account_and_nobody_without_one_has_any,
-    salts_asked_for_beside_a_deletion_are_given_or_not_and_nothing_fails,
+    salts_requested_beside_a_deletion_are_granted_or_not_and_nothing_fails,
 }
 
 async fn person(db: &Database) -> UserId {
@@ -40,14 +40,14 @@ async fn remove(db: &Database, user: UserId) {
     assert_eq!(done.unwrap(), 1);
 }
 
-async fn of_many_salts_at_once_one_is_kept_and_told_to_all(db: Database) {
+async fn of_many_salts_at_once_one_is_stored_and_reported_to_all(db: Database) {
     let (user, salts) = (person(&db).await, SqlSalts::new(db));
 
-    let told = join_all((0..64).map(|it| salts.salt(user, Salt([it; 32])))).await;
+    let reported = join_all((0..64).map(|it| salts.salt(user, Salt([it; 32])))).await;
 
-    let told: Vec<Salt> = told.into_iter().map(|it| it.unwrap().unwrap()).collect();
-    assert!(told.windows(2).all(|it| it[0] == it[1]));
-    assert_eq!(salts.find(user).await.unwrap(), Some(told[0].clone()));
+    let reported: Vec<Salt> = reported.into_iter().map(|it| it.unwrap().unwrap()).collect();
+    assert!(reported.windows(2).all(|it| it[0] == it[1]));
+    assert_eq!(salts.find(user).await.unwrap(), Some(reported[0].clone()));
 }
 
 async fn a_salt_stays_whatever_is_offered_later(db: Database) {
@@ -83,14 +83,14 @@ async fn a_salt_goes_with_its_account_and_nobody_without_one_has_any(db: Databas
     assert!(salts.salt(UserId::generate(), Salt([1; 32])).await.unwrap().is_none());
 }
 
-async fn salts_asked_for_beside_a_deletion_are_given_or_not_and_nothing_fails(db: Database) {
+async fn salts_requested_beside_a_deletion_are_granted_or_not_and_nothing_fails(db: Database) {
     for _ in 0..8 {
         let (user, salts) = (person(&db).await, SqlSalts::new(db.clone()));
 
-        let asked = join_all((0..8).map(|it| salts.salt(user, Salt([it; 32]))));
-        let (told, ()) = futures_util::join!(asked, remove(&db, user));
+        let requested = join_all((0..8).map(|it| salts.salt(user, Salt([it; 32]))));
+        let (reported, ()) = futures_util::join!(requested, remove(&db, user));
 
-        assert!(told.iter().all(Result::is_ok), "{:?}", told.iter().find(|it| it.is_err()));
+        assert!(reported.iter().all(Result::is_ok), "{:?}", reported.iter().find(|it| it.is_err()));
         assert!(salts.find(user).await.unwrap().is_none());
     }
 }

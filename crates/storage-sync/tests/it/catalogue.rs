@@ -13,15 +13,15 @@ use uuid::Uuid;
 use crate::person::{Person, item, run};
 
 pia_testkit::contract! {
-    everybody_is_given_the_built_in_plugins_and_no_policy,
-    a_group_is_given_what_is_granted_to_it,
+    everybody_is_granted_the_built_in_plugins_and_no_policy,
+    a_group_is_granted_what_is_granted_to_it,
     the_operators_personas_are_not_for_devices_to_change,
-    what_is_given_is_read_again_when_its_version_is_another,
+    what_is_granted_is_read_again_when_its_version_is_another,
 }
 
 const GROUP: Uuid = Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001);
 
-async fn given(person: &Person, version: i64) -> Catalogue {
+async fn input(person: &Person, version: i64) -> Catalogue {
     person.reader.catalogue(GROUP, version).await.unwrap()
 }
 
@@ -72,10 +72,10 @@ async fn plugin(db: &Database, id: u128, granted: bool) {
     }
 }
 
-async fn everybody_is_given_the_built_in_plugins_and_no_policy(db: Database) {
+async fn everybody_is_granted_the_built_in_plugins_and_no_policy(db: Database) {
     let person = Person::of(db).await;
 
-    let catalogue = given(&person, 1).await;
+    let catalogue = input(&person, 1).await;
 
     let names: Vec<_> = catalogue.plugins.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["Memory", "Todo", "Reminder"]);
@@ -84,7 +84,7 @@ async fn everybody_is_given_the_built_in_plugins_and_no_policy(db: Database) {
     assert!(catalogue.personas.is_empty() && catalogue.recently_removed.is_empty());
 }
 
-async fn a_group_is_given_what_is_granted_to_it(db: Database) {
+async fn a_group_is_granted_what_is_granted_to_it(db: Database) {
     let person = Person::of(db.clone()).await;
     persona(&db, 1, None).await;
     persona(&db, 2, Some(SystemClock.now())).await;
@@ -103,7 +103,7 @@ async fn a_group_is_given_what_is_granted_to_it(db: Database) {
         .set(user_groups::client_policy_id.eq(DbUid(Uuid::from_u128(5))));
     run(async { on_conn!(db.writer(), |conn| assign.execute(conn).await?) }).await;
 
-    let catalogue = given(&person, 1).await;
+    let catalogue = input(&person, 1).await;
 
     assert_eq!(catalogue.plugins.len(), 4);
     assert_eq!(catalogue.personas.len(), 1);
@@ -122,15 +122,15 @@ async fn the_operators_personas_are_not_for_devices_to_change(db: Database) {
 
     assert_eq!(conflicts.len(), 1);
     assert_eq!(conflicts[0].refusal, Some(ItemRejection::Managed));
-    let kept = person.since(Timestamp::UNIX_EPOCH).await;
-    assert_eq!(kept.iter().map(|it| it.0).collect::<Vec<_>>(), [mine(9).key]);
+    let stored = person.since(Timestamp::UNIX_EPOCH).await;
+    assert_eq!(stored.iter().map(|it| it.0).collect::<Vec<_>>(), [mine(9).key]);
 }
 
-async fn what_is_given_is_read_again_when_its_version_is_another(db: Database) {
+async fn what_is_granted_is_read_again_when_its_version_is_another(db: Database) {
     let person = Person::of(db.clone()).await;
-    let before = given(&person, 1).await;
+    let before = input(&person, 1).await;
     persona(&db, 1, None).await;
 
-    assert_eq!(given(&person, 1).await, before);
-    assert_eq!(given(&person, 2).await.personas.len(), 1);
+    assert_eq!(input(&person, 1).await, before);
+    assert_eq!(input(&person, 2).await.personas.len(), 1);
 }

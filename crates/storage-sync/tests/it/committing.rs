@@ -43,7 +43,7 @@ async fn who_commits_late_holds_up_whoever_comes_after(db: Database) {
     let others = async {
         held.notified().await;
         let mut push = pin!(person.push(20, vec![todo(2, 5)]));
-        // It waits, and a device that pulls meanwhile is told of neither.
+        // It waits, and a device that pulls meanwhile is notified of neither.
         assert!(timeout(Duration::from_millis(200), &mut push).await.is_err());
         let (seen, head) = (
             person.page(START, 10, u64::MAX).await,

@@ -9,38 +9,38 @@ use crate::person::{Person, START, at, changes, done, item, todo};
 use crate::resetting::reset;
 
 pia_testkit::contract! {
-    the_loser_is_told_what_is_kept_and_given_it_again,
+    the_loser_is_reported_what_is_stored_and_granted_it_again,
     what_loses_again_as_it_was_moves_nothing,
-    who_overwrites_what_they_had_not_seen_is_told_what_it_was,
-    of_concurrent_changes_the_latest_is_kept,
+    who_overwrites_what_they_had_not_seen_is_reported_what_it_was,
+    of_concurrent_changes_the_latest_is_stored,
     what_was_deleted_has_no_body_and_comes_back_by_a_later_change_only,
-    a_deletion_that_is_repeated_is_not_told_again,
+    a_deletion_that_is_repeated_is_not_reported_again,
     an_encrypted_copy_takes_the_plain_ones_place,
-    what_nobody_has_the_key_of_is_not_kept,
+    what_nobody_has_the_key_of_is_not_stored,
     preferences_of_unknown_plugins_are_passed_over,
 }
 
-async fn the_loser_is_told_what_is_kept_and_given_it_again(db: Database) {
+async fn the_loser_is_reported_what_is_stored_and_granted_it_again(db: Database) {
     let person = Person::of(db).await;
-    let (kept, late) = (todo(1, 9), todo(1, 5));
-    let (seen, _) = person.push(10, vec![kept.clone()]).await;
+    let (stored, late) = (todo(1, 9), todo(1, 5));
+    let (seen, _) = person.push(10, vec![stored.clone()]).await;
     assert_eq!(person.since(seen).await, []);
 
     let (_, conflicts) = person.push(20, vec![late, todo(2, 5)]).await;
 
     assert_eq!(conflicts.len(), 1);
-    assert_eq!(conflicts[0].key, kept.key);
+    assert_eq!(conflicts[0].key, stored.key);
     assert_eq!(conflicts[0].resolution, Resolution::ServerWins);
-    assert_eq!(conflicts[0].server_version.as_deref(), Some(kept.body.as_str()));
+    assert_eq!(conflicts[0].server_version.as_deref(), Some(stored.body.as_str()));
     let again = person.since(seen).await;
-    assert!(again.contains(&(kept.key, Some(kept.body))), "{again:?}");
+    assert!(again.contains(&(stored.key, Some(stored.body))), "{again:?}");
     assert_eq!(again.len(), 2);
 }
 
 async fn what_loses_again_as_it_was_moves_nothing(db: Database) {
     let person = Person::of(db).await;
-    let (kept, gone, lossy) = (todo(1, 9), todo(2, 9), todo(1, 5));
-    person.push(10, vec![kept.clone(), gone.clone()]).await;
+    let (stored, gone, lossy) = (todo(1, 9), todo(2, 9), todo(1, 5));
+    person.push(10, vec![stored.clone(), gone.clone()]).await;
     person.delete(11, vec![gone.key]).await;
     let everything = || vec![lossy.clone(), gone.clone()];
     let (moved, first) = person.push(20, everything()).await;
@@ -51,14 +51,14 @@ async fn what_loses_again_as_it_was_moves_nothing(db: Database) {
     assert_eq!((again, still, person.version().await), (first, moved, version));
     // Another version of it, and the same behind a change, are brought again.
     let (other, _) = person.push(40, vec![todo(1, 4)]).await;
-    assert_eq!(person.since(moved).await, [(kept.key, Some(kept.body))]);
+    assert_eq!(person.since(moved).await, [(stored.key, Some(stored.body))]);
     person.push(50, vec![todo(1, 10)]).await;
     let (last, _) = person.push(60, vec![todo(1, 4)]).await;
     assert!(other > moved && last > other);
     assert_eq!(person.since(last - std::time::Duration::from_micros(1)).await.len(), 1);
 }
 
-async fn who_overwrites_what_they_had_not_seen_is_told_what_it_was(db: Database) {
+async fn who_overwrites_what_they_had_not_seen_is_reported_what_it_was(db: Database) {
     let person = Person::of(db).await;
     let (before, after) = (todo(1, 5), todo(1, 9));
     person.push(10, vec![before.clone()]).await;
@@ -71,7 +71,7 @@ async fn who_overwrites_what_they_had_not_seen_is_told_what_it_was(db: Database)
     assert_eq!(person.since(START).await, [(after.key, Some(after.body))]);
 }
 
-async fn of_concurrent_changes_the_latest_is_kept(db: Database) {
+async fn of_concurrent_changes_the_latest_is_stored(db: Database) {
     let person = Person::of(db).await;
 
     join_all((1..=30).map(|second| person.push(50, vec![todo(1, second)]))).await;
@@ -87,19 +87,19 @@ async fn what_was_deleted_has_no_body_and_comes_back_by_a_later_change_only(db: 
     person.delete(20, vec![key]).await;
     assert_eq!(person.since(START).await, [(key, None)]);
 
-    let (_, told) = person.push(30, vec![todo(1, 20)]).await;
+    let (_, reported) = person.push(30, vec![todo(1, 20)]).await;
     let still = person.since(START).await;
     let (_, nothing) = person.push(40, vec![todo(1, 21)]).await;
 
-    assert_eq!(told[0].resolution, Resolution::ServerWins);
-    let tombstone = told[0].server_version.as_deref().unwrap();
+    assert_eq!(reported[0].resolution, Resolution::ServerWins);
+    let tombstone = reported[0].server_version.as_deref().unwrap();
     assert!(tombstone.ends_with(",\"deletedAt\":\"1970-01-01T00:00:20Z\"}"), "{tombstone}");
     assert_eq!(still, [(key, None)]);
     assert_eq!(nothing, []);
     assert_eq!(person.since(START).await, [(key, Some(todo(1, 21).body))]);
 }
 
-async fn a_deletion_that_is_repeated_is_not_told_again(db: Database) {
+async fn a_deletion_that_is_repeated_is_not_reported_again(db: Database) {
     let person = Person::of(db).await;
     person.push(10, vec![todo(1, 5)]).await;
     let gone = person.delete(20, vec![todo(1, 5).key]).await;
@@ -123,11 +123,11 @@ async fn an_encrypted_copy_takes_the_plain_ones_place(db: Database) {
     let (_, conflicts) = done(person.apply(push).await);
 
     assert_eq!(conflicts, []);
-    let kept = person.since(START).await;
-    assert!(kept.iter().all(|it| it.1.as_deref() == Some("{\"e\":1}")), "{kept:?}");
+    let stored = person.since(START).await;
+    assert!(stored.iter().all(|it| it.1.as_deref() == Some("{\"e\":1}")), "{stored:?}");
 }
 
-async fn what_nobody_has_the_key_of_is_not_kept(db: Database) {
+async fn what_nobody_has_the_key_of_is_not_stored(db: Database) {
     let person = Person::of(db).await;
     let sealed = Item { encrypted: true, ..todo(1, 5) };
     let push = |second| Changes { encrypted: true, ..changes(second, vec![sealed.clone()]) };

@@ -107,12 +107,12 @@ async fn a_page_shows_what_the_head_read_with_it_knows_of(db: Database) {
         }
     };
     let reading = async {
-        let mut told = Timestamp::UNIX_EPOCH;
-        while told < at(150) {
+        let mut reported = Timestamp::UNIX_EPOCH;
+        while reported < at(150) {
             let read = person.reader.head_and_page(person.user, START, room).await.unwrap();
             let (head, page) = read.unwrap();
             assert!(page.up_to.unwrap_or(START) >= head.last_stamp, "{head:?} {:?}", page.up_to);
-            told = head.last_stamp;
+            reported = head.last_stamp;
         }
     };
 

@@ -105,7 +105,7 @@ impl Person {
         self.store.apply(self.user, changes, &self.settings).await.unwrap()
     }
 
-    /// A push that is taken: the highest stamp after it, and what is told.
+    /// A push that is taken: the highest stamp after it, and what is reported.
     pub(crate) async fn push(&self, second: u64, items: Vec<Item>) -> (Timestamp, Vec<Conflict>) {
         done(self.apply(changes(second, items)).await)
     }

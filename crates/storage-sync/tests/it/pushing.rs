@@ -17,19 +17,19 @@ use crate::resetting::reset;
 pia_testkit::contract! {
     what_is_pushed_is_read_as_it_was_sent,
     the_rows_of_a_push_take_consecutive_stamps_from_now_on,
-    stamps_only_grow_whatever_the_clock_says,
-    of_concurrent_pushes_each_stamp_is_given_once_and_nothing_is_passed_over,
+    stamps_only_grow_whatever_the_clock_states,
+    of_concurrent_pushes_each_stamp_is_granted_once_and_nothing_is_passed_over,
     a_replay_changes_nothing_not_even_the_version,
     an_encrypted_account_takes_only_encrypted_pushes,
-    beyond_a_limit_nothing_of_a_push_is_kept,
+    beyond_a_limit_nothing_of_a_push_is_stored,
     who_has_too_many_may_still_change_and_delete_them,
     concurrent_pushes_do_not_pass_a_limit,
     concurrent_pushes_do_not_pass_the_limit_of_bytes,
     what_makes_less_is_taken_above_the_limit_of_bytes,
     beyond_their_limit_the_oldest_sessions_leave_without_a_trace,
     two_people_may_use_one_id,
-    whoever_is_gone_is_told_so,
-    many_items_are_kept_at_once,
+    whoever_is_gone_is_reported,
+    many_items_are_stored_at_once,
     as_many_as_a_push_may_hold_are_weighed_at_once,
 }
 
@@ -54,7 +54,7 @@ async fn the_rows_of_a_push_take_consecutive_stamps_from_now_on(db: Database) {
     assert_eq!(page.up_to, Some(last));
 }
 
-async fn stamps_only_grow_whatever_the_clock_says(db: Database) {
+async fn stamps_only_grow_whatever_the_clock_states(db: Database) {
     let person = Person::of(db).await;
 
     let (first, _) = person.push(100, vec![todo(1, 5)]).await;
@@ -65,7 +65,7 @@ async fn stamps_only_grow_whatever_the_clock_says(db: Database) {
     assert_eq!(person.since(first).await.len(), 2);
 }
 
-async fn of_concurrent_pushes_each_stamp_is_given_once_and_nothing_is_passed_over(db: Database) {
+async fn of_concurrent_pushes_each_stamp_is_granted_once_and_nothing_is_passed_over(db: Database) {
     let person = Person::of(db).await;
     let pushes = (0..40_u128).map(|push| {
         let items = (0..5).map(|it| todo(push * 5 + it, 5)).collect();
@@ -126,7 +126,7 @@ fn at_most(limit: u32) -> PushSettings {
     PushSettings { limits, ..PushSettings::default() }
 }
 
-async fn beyond_a_limit_nothing_of_a_push_is_kept(db: Database) {
+async fn beyond_a_limit_nothing_of_a_push_is_stored(db: Database) {
     let person = Person { settings: at_most(2), ..Person::of(db).await };
     person.push(5, vec![todo(1, 1)]).await;
 
@@ -134,8 +134,9 @@ async fn beyond_a_limit_nothing_of_a_push_is_kept(db: Database) {
         .apply(changes(10, vec![item(Channel::Memories, 9, 5), todo(2, 5), todo(3, 5)]))
         .await;
 
-    let told = Applied::OverQuota(QuotaExceeded { channel: Channel::Todos, limit: 2, current: 1 });
-    assert_eq!(refused, told);
+    let reported =
+        Applied::OverQuota(QuotaExceeded { channel: Channel::Todos, limit: 2, current: 1 });
+    assert_eq!(refused, reported);
     assert_eq!(person.since(START).await.len(), 1);
     person.push(20, vec![todo(2, 5)]).await;
 }
@@ -237,10 +238,10 @@ async fn two_people_may_use_one_id(db: Database) {
     assert_eq!(eve.since(START).await, [(todo(1, 5).key, None)]);
 }
 
-async fn whoever_is_gone_is_told_so(db: Database) {
+async fn whoever_is_gone_is_reported(db: Database) {
     let person = Person::of(db).await;
     person.push(10, vec![todo(1, 5)]).await;
-    // Their key was asked for before they went.
+    // Their key was requested before they went.
     let waiting = person.apply(changes(11, vec![todo(2, 5)]));
 
     person.leave().await;
@@ -249,7 +250,7 @@ async fn whoever_is_gone_is_told_so(db: Database) {
     assert_eq!(pia_sync::SyncReader::head(&person.reader, person.user).await.unwrap(), None);
 }
 
-async fn many_items_are_kept_at_once(db: Database) {
+async fn many_items_are_stored_at_once(db: Database) {
     let settings = PushSettings {
         limits: ItemLimits::default().with(Channel::Todos, 10_000),
         ..PushSettings::default()

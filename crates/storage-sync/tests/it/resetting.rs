@@ -92,11 +92,11 @@ async fn chats_are_listed_part_by_part(db: Database) {
     let first = holdings.chats(person.user, None, 2).await.unwrap();
     let rest = holdings.chats(person.user, Some(first[1].id), 2).await.unwrap();
 
-    let told: Vec<_> = first.iter().chain(&rest).collect();
-    let ids: Vec<_> = told.iter().map(|it| (it.id.as_u128(), it.encrypted, it.size)).collect();
+    let reported: Vec<_> = first.iter().chain(&rest).collect();
+    let ids: Vec<_> = reported.iter().map(|it| (it.id.as_u128(), it.encrypted, it.size)).collect();
     assert_eq!(ids, [(0, false, 9), (1, true, 9), (2, false, 9)]);
-    assert_eq!((told[2].deleted_at, told[1].deleted_at), (Some(at(7)), None));
-    assert_eq!((told[0].stamp, told[0].updated_at), (at(10), at(5)));
+    assert_eq!((reported[2].deleted_at, reported[1].deleted_at), (Some(at(7)), None));
+    assert_eq!((reported[0].stamp, reported[0].updated_at), (at(10), at(5)));
 }
 
 async fn what_was_done_is_listed_and_forgotten_in_time(db: Database) {
@@ -111,12 +111,13 @@ async fn what_was_done_is_listed_and_forgotten_in_time(db: Database) {
     reset(&person, 30).await;
 
     let page = |limit| holdings.events(person.user, PageRequest { after: None, limit });
-    let told: Vec<_> = page(10).await.unwrap();
-    let kinds: Vec<_> = told.iter().map(|it| (it.kind.as_str(), it.stored, it.deleted)).collect();
+    let reported: Vec<_> = page(10).await.unwrap();
+    let kinds: Vec<_> =
+        reported.iter().map(|it| (it.kind.as_str(), it.stored, it.deleted)).collect();
 
     assert_eq!(kinds, [("reset", 0, 0), ("push", 0, 1), ("push", 2, 0)]);
-    assert_eq!(told[2].device.as_deref(), Some("a laptop"));
-    assert_eq!(page(1).await.unwrap(), told[..1]);
+    assert_eq!(reported[2].device.as_deref(), Some("a laptop"));
+    assert_eq!(page(1).await.unwrap(), reported[..1]);
     assert_eq!(holdings.sweep(at(25)).await.unwrap(), 2);
     assert_eq!(page(10).await.unwrap().len(), 1);
     assert_eq!(holdings.sweep(Timestamp::from_micros(i64::MAX)).await.unwrap(), 1);

@@ -48,7 +48,7 @@ pub struct AuditIdentity {
     pub agent: Option<String>,
 }
 
-/// An identity as it is kept.
+/// An identity as it is stored.
 pub(super) struct SealedIdentity {
     pub(super) sealed: Vec<u8>,
     pub(super) commitment: Vec<u8>,
@@ -73,7 +73,7 @@ impl AuditIdentity {
             .collect()
     }
 
-    /// Opens what is kept beside an entry; nothing if it cannot be opened, or
+    /// Opens what is stored beside an entry; nothing if it cannot be opened, or
     /// is not what the entry is committed to.
     pub fn open(
         seal: &ServerSeal,

@@ -194,10 +194,10 @@ impl EffectRows {
             subject_commitment: None,
         };
         for (part, identity) in AuditIdentity::from_entry(entry, origin) {
-            let kept = identity.seal(db.seal()?, id, part)?;
+            let stored = identity.seal(db.seal()?, id, part)?;
             match part {
-                AuditPart::Actor => row.actor_commitment = Some(kept.commitment),
-                AuditPart::Subject => row.subject_commitment = Some(kept.commitment),
+                AuditPart::Actor => row.actor_commitment = Some(stored.commitment),
+                AuditPart::Subject => row.subject_commitment = Some(stored.commitment),
             }
             // What is known of a stranger is about whom they were a stranger to.
             let user = identity.user.or(entry.subject);
@@ -205,7 +205,7 @@ impl EffectRows {
                 entry_id: DbUid(id),
                 part: part.name(),
                 user_id: user.map(|it| DbUid(it.0)),
-                sealed: kept.sealed,
+                sealed: stored.sealed,
             });
         }
         self.entries.push(row);

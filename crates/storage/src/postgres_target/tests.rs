@@ -7,7 +7,7 @@ fn parse(text: &str) -> PostgresTarget {
 }
 
 #[test]
-fn every_form_says_the_same() {
+fn every_form_states_the_same() {
     let url = parse(
         "postgresql://p%69a:s%40crt@db.example:5433/pia\
          ?sslmode=verify-full&sslrootcert=%2Fetc%2Fca.pem&application_name=a%20b&connect_timeout=3",
@@ -105,7 +105,7 @@ fn what_cannot_be_meant_is_refused_without_being_quoted() {
 }
 
 #[test]
-fn printing_it_tells_no_password() {
+fn printing_it_reports_no_password() {
     let target = parse("postgres://pia:hunter2@db/pia?options=-c%20hunter2%3Dx");
 
     let printed = format!("{target:?}");

@@ -133,12 +133,12 @@ fn root() -> bool {
 
 fn run(command: &mut Command) {
     let output = command.output().expect("PostgreSQL's programs: install `postgresql`");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {said}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {message}");
 }
 
 /// A port that is free now, from below those that the system gives to whoever
-/// asks for any: another test cannot be given it meanwhile.
+/// requests any: another test cannot be given it meanwhile.
 fn free_port() -> u16 {
     let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
     let start = u16::try_from(std::process::id() % 10_000).unwrap();

@@ -8,11 +8,11 @@ use pia_storage::{Database, DatabaseOptions, DbError, Startup, on_conn, start};
 use pia_testkit::databases::TestDatabase;
 
 pia_testkit::contract! {
-    what_is_counted_is_there_and_told,
-    of_many_at_once_each_is_counted_and_told_its_own,
+    what_is_counted_is_there_and_reported,
+    of_many_at_once_each_is_counted_and_reported_its_own,
 }
 
-async fn what_is_counted_is_there_and_told(db: Database) {
+async fn what_is_counted_is_there_and_reported(db: Database) {
     let add = || diesel::update(locks::table.find("accounts")).set(locks::turn.eq(locks::turn + 1));
     let nobody = diesel::update(locks::table.find("nobody")).set(locks::turn.eq(0));
 
@@ -22,7 +22,7 @@ async fn what_is_counted_is_there_and_told(db: Database) {
     assert_eq!(turn(&db).await, 2);
 }
 
-async fn of_many_at_once_each_is_counted_and_told_its_own(db: Database) {
+async fn of_many_at_once_each_is_counted_and_reported_its_own(db: Database) {
     let below = |max: i64| {
         let free = locks::table.find("accounts").filter(locks::turn.lt(max));
         db.count(diesel::update(free).set(locks::turn.eq(locks::turn + 1)))
@@ -38,7 +38,7 @@ async fn of_many_at_once_each_is_counted_and_told_its_own(db: Database) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_counted_is_told_and_the_next_is_counted_again() {
+async fn what_cannot_be_counted_is_reported_and_the_next_is_counted_again() {
     let fresh = TestDatabase::sqlite();
     let db = fresh.connect().await;
     let add = || {
@@ -116,10 +116,10 @@ async fn write(db: &Database, sql: &str) -> Result<(), DbError> {
 }
 
 async fn turn(db: &Database) -> i64 {
-    let asked: Result<i64, DbError> = on_conn!(db.reader(), |conn| locks::table
+    let requested: Result<i64, DbError> = on_conn!(db.reader(), |conn| locks::table
         .find("accounts")
         .select(locks::turn)
         .first(conn)
         .await?);
-    asked.unwrap()
+    requested.unwrap()
 }

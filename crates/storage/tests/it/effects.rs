@@ -56,8 +56,8 @@ async fn written(db: &Database) -> (Vec<Entry>, Vec<Identity>) {
 }
 
 fn opened(identity: &Identity, part: AuditPart, commitment: Option<&Vec<u8>>) -> AuditIdentity {
-    let kept = (identity.3.as_deref().unwrap(), commitment.unwrap().as_slice());
-    AuditIdentity::open(&seal(), identity.0.0, part, kept).unwrap()
+    let stored = (identity.3.as_deref().unwrap(), commitment.unwrap().as_slice());
+    AuditIdentity::open(&seal(), identity.0.0, part, stored).unwrap()
 }
 
 async fn an_entry_keeps_no_more_than_a_commitment_to_who_did_it(db: Database) {

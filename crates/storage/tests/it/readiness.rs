@@ -9,7 +9,7 @@ use pia_testkit::databases::TestDatabase;
 
 pia_testkit::contract! {
     a_database_with_its_tables_is_ready,
-    a_ping_that_is_given_up_harms_no_worker,
+    a_ping_that_is_abandoned_harms_no_worker,
 }
 
 const LIMIT: Duration = Duration::from_secs(5);
@@ -23,14 +23,14 @@ async fn a_database_with_its_tables_is_ready(db: Database) {
 }
 
 /// A worker has a runtime of one thread, on which dropping a query would panic.
-async fn a_ping_that_is_given_up_harms_no_worker(db: Database) {
+async fn a_ping_that_is_abandoned_harms_no_worker(db: Database) {
     let worker = move || {
         let worker = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         worker.block_on(async {
-            let mut given_up = Box::pin(db.ping(LIMIT));
-            let begun = poll_fn(|cx| Poll::Ready(given_up.as_mut().poll(cx))).await;
+            let mut abandoned = Box::pin(db.ping(LIMIT));
+            let begun = poll_fn(|cx| Poll::Ready(abandoned.as_mut().poll(cx))).await;
             drop(begun);
-            drop(given_up);
+            drop(abandoned);
             db.ping(LIMIT).await
         })
     };

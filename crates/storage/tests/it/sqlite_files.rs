@@ -50,7 +50,7 @@ async fn a_missing_folder_is_named_and_not_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_that_takes_no_file_is_told() {
+async fn a_folder_that_takes_no_file_is_reported() {
     let refused = start_at(Path::new("/proc/pia.db")).await.unwrap_err();
 
     assert!(matches!(refused, StartupError::Open(OpenDatabaseError::File(..))), "{refused}");

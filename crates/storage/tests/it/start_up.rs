@@ -63,7 +63,7 @@ async fn two_that_start_at_once_migrate_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn migrating_alone_tells_what_it_did() {
+async fn migrating_alone_reports_what_it_did() {
     for fresh in [TestDatabase::sqlite(), TestDatabase::empty_postgres().await] {
         let applied = migrate_only(&fresh.target(), None).await.unwrap();
         let again = migrate_only(&fresh.target(), Some(&fresh.target())).await.unwrap();
@@ -92,7 +92,7 @@ async fn execute_on(db: &Database, sql: &str) -> Result<(), pia_storage::DbError
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_migration_that_fails_is_told_with_its_name() {
+async fn a_migration_that_fails_is_reported_with_its_name() {
     let fresh = TestDatabase::empty_postgres().await;
     execute(&fresh.url, "CREATE TABLE ai_usage (id INTEGER)").await;
 
@@ -116,8 +116,8 @@ async fn of_a_file_whose_migration_fails_nothing_is_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_not_there_is_told_without_the_password() {
-    // A port that the system gives to nobody who asks for a free one.
+async fn a_server_that_is_not_there_is_reported_without_the_password() {
+    // A port that the system gives to nobody who requests a free one.
     let text = "Host=127.0.0.1;Port=1;Username=pia;Password=hunter2";
     let target = DatabaseTarget::parse(DatabaseKind::Postgres, text).unwrap();
     let startup = Startup { target, migration_target: None, options: DatabaseOptions::default() };
@@ -125,8 +125,9 @@ async fn a_server_that_is_not_there_is_told_without_the_password() {
     let refused = start(startup.clone()).await.unwrap_err();
     let unmigrated = migrate(&startup.target).await.unwrap_err();
 
-    for told in [refused.to_string(), unmigrated.to_string(), format!("{refused:?}{startup:?}")] {
-        assert!(!told.contains("hunter2"), "{told}");
+    for reported in [refused.to_string(), unmigrated.to_string(), format!("{refused:?}{startup:?}")]
+    {
+        assert!(!reported.contains("hunter2"), "{reported}");
     }
     assert!(refused.to_string().starts_with("SVC-DB-002: "), "{refused}");
     assert!(refused.to_string().contains("refused"), "{refused}");
@@ -134,7 +135,7 @@ async fn a_server_that_is_not_there_is_told_without_the_password() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_says_nothing_is_given_up() {
+async fn a_server_that_states_nothing_is_abandoned() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let text = format!("host=127.0.0.1 port={port} user=pia connect_timeout=1");

@@ -66,10 +66,11 @@ async fn no_statement_goes_on_for_ever_and_the_operators_limit_stays() {
             DatabaseTarget::parse(DatabaseKind::Postgres, &format!("{}{options}", fresh.url))
                 .unwrap();
         let db = Database::open(&target, DatabaseOptions::default()).unwrap();
-        let shown = diesel::dsl::sql::<diesel::sql_types::Text>(
+        let presented = diesel::dsl::sql::<diesel::sql_types::Text>(
             "SELECT current_setting('statement_timeout') || ' ' || current_setting('lock_timeout')",
         );
-        let read = async { on_conn!(db.reader(), |conn| shown.get_result::<String>(conn).await?) };
+        let read =
+            async { on_conn!(db.reader(), |conn| presented.get_result::<String>(conn).await?) };
         read.await.unwrap()
     };
 

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_base64_is_told_by_its_length() {
+    fn what_is_base64_is_reported_by_its_length() {
         for bytes in [
             1,
             2,

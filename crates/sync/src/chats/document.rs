@@ -224,8 +224,8 @@ fn is_encrypted(fields: &Fields<'_>) -> Result<bool, ChatViolation> {
         return Ok(false);
     }
     for (key, lengths, what) in blobs {
-        let given = text(fields, key)?.ok_or_else(|| required(key))?;
-        if !blob::decoded_length(&given).is_some_and(|it| lengths.contains(&it)) {
+        let input = text(fields, key)?.ok_or_else(|| required(key))?;
+        if !blob::decoded_length(&input).is_some_and(|it| lengths.contains(&it)) {
             return Err(wrong(key, &format!("`{key}` must be standard base64 {what}.")));
         }
     }

@@ -14,7 +14,7 @@ const MAX_KEYS: usize = 256;
 /// some.
 const MAX_DEPTH: usize = 60;
 
-/// The keys that are known, as they are told.
+/// The known keys, in the order of reports.
 const KNOWN_CHAT_KEYS: [&str; 12] = [
     "id",
     "schemaVersion",

@@ -1,4 +1,4 @@
-//! Lists of chats, told in parts: oldest change first.
+//! Lists of chats, reported in parts: oldest change first.
 
 use std::fmt;
 
@@ -78,7 +78,7 @@ impl IfNoneMatch {
 }
 
 impl ChatListRequest {
-    /// The opaque tag of the first part of a list, told from this state.
+    /// The opaque tag of the first part of a list, derived from this state.
     pub fn tag(&self, version: &ChatsVersion) -> String {
         let since = self.since.map_or_else(|| "none".to_owned(), |it| it.micros().to_string());
         format!("c-{version}-s{since}-d{}", u8::from(self.deleted))
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_says_what_was_asked_for_and_of_which_state() {
+    fn a_tag_states_what_was_requested_and_of_which_state() {
         let epoch = "ab".repeat(16);
 
         assert_eq!(ALL.tag(&state()), format!("c-{epoch}-v7-l90-snone-d1"));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_known_again_by_who_asks_for_the_same() {
+    fn a_tag_is_known_again_by_who_requests_the_same() {
         for part in [ALL, since(5), since(-5), since(0)] {
             for state in [state(), NEVER] {
                 let tag = part.tag(&state);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_behind_the_first_are_always_told() {
+    fn parts_behind_the_first_are_always_reported() {
         let place = Cursor { at: Timestamp::UNIX_EPOCH, id: Uuid::nil() };
         let behind = ChatListRequest { after: Some(place), ..ALL };
 

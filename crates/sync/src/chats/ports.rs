@@ -6,7 +6,7 @@ use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 use super::document::append_created_at;
 use super::{ChatId, ChatLimits, ChatListRequest, IfNoneMatch, ListedChats, NewChat};
 
-/// A chat that is kept.
+/// A chat that is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredChat {
     /// Id of the chat.

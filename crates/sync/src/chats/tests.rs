@@ -1,4 +1,4 @@
-//! Storing chats, over a store that answers as it is told.
+//! Storing chats, over a store with prepared answers.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn answering(written: ChatWritten) -> Chats {
 }
 
 #[tokio::test]
-async fn what_is_stored_is_told_with_when_it_was_first_made() {
+async fn what_is_stored_is_reported_with_when_it_was_first_made() {
     let chats = answering(ChatWritten::Replaced { created_at: NOW });
 
     let put = chats.put(UserId::generate(), Some(ID), DOCUMENT).await.unwrap();
@@ -63,7 +63,7 @@ async fn what_lost_is_answered_with_what_won() {
 }
 
 #[tokio::test]
-async fn each_reason_for_not_storing_is_told_apart() {
+async fn each_reason_for_not_storing_is_distinguished() {
     let refused = async |written| {
         answering(written)
             .put(UserId::generate(), Some(ID), DOCUMENT)
@@ -81,7 +81,7 @@ async fn each_reason_for_not_storing_is_told_apart() {
 }
 
 #[tokio::test]
-async fn a_chat_with_another_id_than_was_asked_for_is_not_stored() {
+async fn a_chat_with_another_id_than_was_requested_is_not_stored() {
     let chats = chats(MockChatStore::new());
 
     for id in [None, Some(ChatId(Uuid::nil()))] {

@@ -25,8 +25,8 @@ pub(super) struct TimeText<'a> {
 impl<'a> TimeText<'a> {
     pub(super) fn parse(text: Cow<'a, str>) -> Option<Self> {
         let at = time(&text)?;
-        let as_told = zone(&text, MAX_DIGITS) == Some("Z") && !text.starts_with(YEAR_ZERO);
-        let text = if as_told { text } else { in_utc(&text, at).into() };
+        let as_reported = zone(&text, MAX_DIGITS) == Some("Z") && !text.starts_with(YEAR_ZERO);
+        let text = if as_reported { text } else { in_utc(&text, at).into() };
         Some(Self { at, text })
     }
 }
@@ -67,9 +67,9 @@ fn in_utc(text: &str, at: Timestamp) -> String {
 fn zone(text: &str, most_digits: usize) -> Option<&str> {
     const FORM: &[u8] = b"0000-00-00T00:00:00";
     let (head, tail) = text.split_at_checked(FORM.len())?;
-    let fits = |(given, form): (&u8, &u8)| match form {
-        b'0' => given.is_ascii_digit(),
-        form => given == form,
+    let fits = |(input, form): (&u8, &u8)| match form {
+        b'0' => input.is_ascii_digit(),
+        form => input == form,
     };
     // Clients know no leap seconds.
     if head.ends_with("60") || !head.as_bytes().iter().zip(FORM).all(fits) {
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn what_some_would_read_otherwise_is_written_anew() {
-        for (text, told) in [
+        for (text, reported) in [
             ("0001-01-01T00:00:00", "0001-01-01T00:00:00Z"),
             ("2026-08-01T09:14:02.5", "2026-08-01T09:14:02.5Z"),
             ("2026-08-01T01:14:02.1837744+02:00", "2026-07-31T23:14:02.1837744Z"),
@@ -123,7 +123,7 @@ mod tests {
             ("0001-01-01T01:00:00.5+01:00", "0001-01-01T00:00:00.5Z"),
             ("9999-12-31T23:59:59.5-01:00", "9999-12-31T23:59:59.999999Z"),
         ] {
-            assert_eq!(format(text).as_deref(), Some(told), "{text}");
+            assert_eq!(format(text).as_deref(), Some(reported), "{text}");
         }
     }
 
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_as_it_is_must_be_read_by_every_client() {
+    fn what_is_reported_as_it_is_must_be_read_by_every_client() {
         for text in [
             "2026-08-01T09:14:02Z",
             "2026-08-01T09:14:02",

@@ -30,15 +30,15 @@ pub enum ChatDecision {
 
 impl NewChat {
     /// Decides on this chat where that one is stored.
-    pub fn decide_against(&self, kept: &StoredChatState) -> ChatDecision {
-        if let Some(deleted_at) = kept.deleted_at {
+    pub fn decide_against(&self, stored: &StoredChatState) -> ChatDecision {
+        if let Some(deleted_at) = stored.deleted_at {
             let later = self.updated_at > deleted_at;
             return if later { ChatDecision::Revives } else { ChatDecision::Deleted };
         }
-        // Once encrypted, a version is not told in plain again.
-        let bares = kept.encrypted && !self.encrypted;
+        // Once encrypted, a version is not reported in plain again.
+        let bares = stored.encrypted && !self.encrypted;
         let wins =
-            self.updated_at > kept.updated_at || (self.updated_at == kept.updated_at && !bares);
+            self.updated_at > stored.updated_at || (self.updated_at == stored.updated_at && !bares);
         if wins { ChatDecision::Replaces } else { ChatDecision::Loses }
     }
 }
@@ -65,29 +65,30 @@ mod tests {
 
     #[test]
     fn the_later_version_stays_and_of_equal_ones_the_last_that_came() {
-        let kept = StoredChatState { updated_at: at(10), deleted_at: None, encrypted: false };
+        let stored = StoredChatState { updated_at: at(10), deleted_at: None, encrypted: false };
 
-        let verdicts = [9, 10, 11].map(|it| new(it, false).decide_against(&kept));
+        let verdicts = [9, 10, 11].map(|it| new(it, false).decide_against(&stored));
 
         assert_eq!(verdicts, [ChatDecision::Loses, ChatDecision::Replaces, ChatDecision::Replaces]);
     }
 
     #[test]
     fn of_equal_versions_the_encrypted_one_stays() {
-        let kept = |encrypted| StoredChatState { updated_at: at(10), deleted_at: None, encrypted };
+        let stored =
+            |encrypted| StoredChatState { updated_at: at(10), deleted_at: None, encrypted };
 
-        assert_eq!(new(10, true).decide_against(&kept(false)), ChatDecision::Replaces);
-        assert_eq!(new(10, true).decide_against(&kept(true)), ChatDecision::Replaces);
-        assert_eq!(new(10, false).decide_against(&kept(true)), ChatDecision::Loses);
-        assert_eq!(new(11, false).decide_against(&kept(true)), ChatDecision::Replaces);
+        assert_eq!(new(10, true).decide_against(&stored(false)), ChatDecision::Replaces);
+        assert_eq!(new(10, true).decide_against(&stored(true)), ChatDecision::Replaces);
+        assert_eq!(new(10, false).decide_against(&stored(true)), ChatDecision::Loses);
+        assert_eq!(new(11, false).decide_against(&stored(true)), ChatDecision::Replaces);
     }
 
     #[test]
     fn only_what_is_later_than_the_deletion_comes_back() {
-        let kept =
+        let stored =
             StoredChatState { updated_at: at(10), deleted_at: Some(at(20)), encrypted: true };
 
-        let verdicts = [10, 20, 21].map(|it| new(it, false).decide_against(&kept));
+        let verdicts = [10, 20, 21].map(|it| new(it, false).decide_against(&stored));
 
         assert_eq!(verdicts, [ChatDecision::Deleted, ChatDecision::Deleted, ChatDecision::Revives]);
     }

@@ -22,24 +22,24 @@ fn at(text: &str) -> Timestamp {
 }
 
 #[test]
-fn an_item_was_changed_when_it_says_so() {
+fn an_item_was_changed_when_it_states_so() {
     let (early, late) = ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z");
-    let told = |channel, fields: &Value| item(channel, fields).unwrap().changed_at;
+    let reported = |channel, fields: &Value| item(channel, fields).unwrap().changed_at;
 
     let template = json!({ "createdAt": early, "modifiedAt": late, "updatedAt": early });
-    assert_eq!(told(Channel::Templates, &template), at(late));
-    assert_eq!(told(Channel::Templates, &json!({ "createdAt": early })), at(early));
+    assert_eq!(reported(Channel::Templates, &template), at(late));
+    assert_eq!(reported(Channel::Templates, &json!({ "createdAt": early })), at(early));
     assert_eq!(
-        told(Channel::Memories, &json!({ "createdAt": early, "updatedAt": late })),
+        reported(Channel::Memories, &json!({ "createdAt": early, "updatedAt": late })),
         at(late)
     );
-    assert_eq!(told(Channel::Sessions, &json!({ "createdAt": early })), at(early));
-    assert_eq!(told(Channel::Settings, &json!({ "modifiedAt": late })), at(late));
-    assert_eq!(told(Channel::Todos, &json!({ "title": "x" })), NOON);
+    assert_eq!(reported(Channel::Sessions, &json!({ "createdAt": early })), at(early));
+    assert_eq!(reported(Channel::Settings, &json!({ "modifiedAt": late })), at(late));
+    assert_eq!(reported(Channel::Todos, &json!({ "title": "x" })), NOON);
 }
 
 #[test]
-fn of_an_encrypted_item_only_what_must_be_open_is_kept_beside_its_blobs() {
+fn of_an_encrypted_item_only_what_must_be_open_is_stored_beside_its_blobs() {
     let fields = json!({
         "id": "0190f5a0-0000-7000-8000-000000000001",
         "title": "secret", "notes": "secret", "priority": 2, "columnId": "secret",
@@ -95,10 +95,10 @@ fn an_encrypted_push_takes_no_plain_item_but_preferences() {
 
 #[test]
 fn an_item_that_is_too_long_is_refused() {
-    let told = |length| item(Channel::Memories, &json!({ "data": "x".repeat(length) }));
+    let reported = |length| item(Channel::Memories, &json!({ "data": "x".repeat(length) }));
 
-    assert_eq!(told(MAX_ITEM_BYTES).unwrap_err(), ItemRejection::TooLarge);
-    assert!(told(MAX_ITEM_BYTES - 100).is_ok());
+    assert_eq!(reported(MAX_ITEM_BYTES).unwrap_err(), ItemRejection::TooLarge);
+    assert!(reported(MAX_ITEM_BYTES - 100).is_ok());
 }
 
 #[test]

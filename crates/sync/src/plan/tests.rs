@@ -21,7 +21,7 @@ fn item(key: ItemKey, second: i64, encrypted: bool) -> Item {
     Item { key, changed_at: at(second), encrypted, body: "{}".to_owned() }
 }
 
-/// Kept since second 100, changed at second 10.
+/// Stored since second 100, changed at second 10.
 fn stored_item() -> StoredItem {
     StoredItem {
         stamp: at(100),
@@ -36,7 +36,7 @@ fn stored_item() -> StoredItem {
 }
 
 struct Case {
-    kept: Option<StoredItem>,
+    stored: Option<StoredItem>,
     seen: Option<Timestamp>,
     strategy: ConflictStrategy,
     device: Option<&'static str>,
@@ -44,9 +44,9 @@ struct Case {
 }
 
 impl Case {
-    fn with_stored(kept: Option<StoredItem>) -> Self {
+    fn with_stored(stored: Option<StoredItem>) -> Self {
         Self {
-            kept,
+            stored,
             seen: Some(at(200)),
             strategy: ConflictStrategy::LastWriteWins,
             device: None,
@@ -55,11 +55,11 @@ impl Case {
     }
 
     fn plan(self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<ItemKey>) -> PushPlan {
-        let kept = self.kept.into_iter().map(|it| (self.key, it)).collect();
+        let stored = self.stored.into_iter().map(|it| (self.key, it)).collect();
         let Self { seen, strategy, device, .. } = self;
         let read_only = ReadOnlyIds::default();
         let planner = PushPlanner {
-            kept: &kept,
+            stored: &stored,
             seen_up_to: seen,
             device,
             deleted_at: at(50),
@@ -91,7 +91,7 @@ fn what_is_not_there_is_put() {
 }
 
 #[test]
-fn the_later_change_wins_and_the_earlier_is_told_and_brought_what_is_kept() {
+fn the_later_change_wins_and_the_earlier_is_reported_and_brought_what_is_stored() {
     assert_eq!(Case::with_stored(Some(stored_item())).push(11, false, OTHER), ("put", vec![]));
     assert_eq!(
         Case::with_stored(Some(stored_item())).push(9, false, OTHER),
@@ -104,7 +104,7 @@ fn the_later_change_wins_and_the_earlier_is_told_and_brought_what_is_kept() {
 }
 
 #[test]
-fn what_loses_again_as_it_was_is_told_and_moves_nothing() {
+fn what_loses_again_as_it_was_is_reported_and_moves_nothing() {
     let beaten =
         |by: &[u8]| Some(StoredItem { last_rejected_digest: Some(by.to_vec()), ..stored_item() });
 
@@ -133,19 +133,19 @@ fn what_loses_again_as_it_was_is_told_and_moves_nothing() {
 }
 
 #[test]
-fn of_what_is_deleted_its_id_and_since_when_are_told() {
+fn of_what_is_deleted_its_id_and_since_when_are_reported() {
     let gone = StoredItem { deleted_at: Some(at(50)), ..stored_item() };
 
-    let told = gone.tombstone(KEY).unwrap();
+    let reported = gone.tombstone(KEY).unwrap();
 
-    assert_eq!(told, format!(r#"{{"id":"{}","deletedAt":"1970-01-01T00:00:50Z"}}"#, KEY.id));
+    assert_eq!(reported, format!(r#"{{"id":"{}","deletedAt":"1970-01-01T00:00:50Z"}}"#, KEY.id));
     assert_eq!(stored_item().tombstone(KEY), None);
 }
 
 #[test]
-fn who_overwrites_what_they_had_not_seen_is_told() {
+fn who_overwrites_what_they_had_not_seen_is_reported() {
     let unseen = Case { seen: Some(at(99)), ..Case::with_stored(Some(stored_item())) };
-    let nothing_said = Case { seen: None, ..Case::with_stored(Some(stored_item())) };
+    let nothing_stated = Case { seen: None, ..Case::with_stored(Some(stored_item())) };
 
     assert_eq!(unseen.push(11, false, OTHER), ("put", vec![ClientWins]));
     let encrypts = Case { seen: Some(at(99)), ..Case::with_stored(Some(stored_item())) };
@@ -153,7 +153,7 @@ fn who_overwrites_what_they_had_not_seen_is_told() {
     let own =
         Case { seen: Some(at(99)), device: Some("lap"), ..Case::with_stored(Some(stored_item())) };
     assert_eq!(own.push(11, false, OTHER), ("put", vec![]));
-    assert_eq!(nothing_said.push(11, false, OTHER), ("put", vec![]));
+    assert_eq!(nothing_stated.push(11, false, OTHER), ("put", vec![]));
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn an_encrypted_copy_replaces_the_plain_one_of_the_same_time_and_not_the_other_w
 
 #[test]
 fn sessions_are_only_added_but_for_the_encrypted_copy() {
-    let session = |kept| Case { key: key(Channel::Sessions), ..Case::with_stored(kept) };
+    let session = |stored| Case { key: key(Channel::Sessions), ..Case::with_stored(stored) };
 
     assert_eq!(session(None).push(10, false, OTHER), ("put", vec![]));
     assert_eq!(session(Some(stored_item())).push(99, false, OTHER), ("nothing", vec![]));
@@ -264,12 +264,12 @@ fn of_one_thing_sent_twice_the_later_change_counts() {
 #[test]
 fn growth_counts_what_lives() {
     let fresh = ItemKey { id: Uuid::from_u128(8), ..KEY };
-    let plan = |kept, items: Vec<Item>, deletes| {
+    let plan = |stored, items: Vec<Item>, deletes| {
         let items = items.into_iter().map(|it| (it, OTHER.to_vec())).collect();
-        Case::with_stored(kept).plan(items, deletes)
+        Case::with_stored(stored).plan(items, deletes)
     };
-    let growth = |plan: PushPlan, kept: Option<StoredItem>| {
-        plan.growth(Channel::Todos, &kept.into_iter().map(|it| (KEY, it)).collect())
+    let growth = |plan: PushPlan, stored: Option<StoredItem>| {
+        plan.growth(Channel::Todos, &stored.into_iter().map(|it| (KEY, it)).collect())
     };
     let gone = || Some(StoredItem { deleted_at: Some(at(50)), ..stored_item() });
 

@@ -44,7 +44,7 @@ fn giving(page: ItemPage) -> MockSyncReader {
 }
 
 #[tokio::test]
-async fn a_device_that_has_everything_is_given_nothing_and_no_row_is_read() {
+async fn a_device_that_has_everything_is_granted_nothing_and_no_row_is_read() {
     let pulled = pull(MockSyncReader::new(), at(100), head()).await;
 
     assert_eq!((pulled.watermark, pulled.has_more), (at(100), false));
@@ -92,10 +92,10 @@ async fn pull_after_a_silence(
     let ask =
         PullRequest { since: at(since), limit, catalogue: Some(standing.catalogue_version()) };
 
-    let told = pulling.pull(user, &ask, &standing).await.unwrap();
-    assert_eq!(pulling.pull_at_once(user, &ask).await.unwrap().1, told);
-    assert_eq!(told.page, page);
-    (told.watermark, told.has_more)
+    let reported = pulling.pull(user, &ask, &standing).await.unwrap();
+    assert_eq!(pulling.pull_at_once(user, &ask).await.unwrap().1, reported);
+    assert_eq!(reported.page, page);
+    (reported.watermark, reported.has_more)
 }
 
 #[tokio::test]
@@ -104,17 +104,17 @@ async fn a_stamp_of_a_time_without_any_is_answered_with_the_persons_last_before_
 }
 
 #[tokio::test]
-async fn stamps_that_were_given_are_gone_on_from_and_so_are_times_of_old_devices() {
+async fn stamps_that_were_granted_are_gone_on_from_and_so_are_times_of_old_devices() {
     for (since, limit) in [(50, Some(500)), (70, Some(500)), (60, None)] {
-        let told = pull_after_a_silence(since, limit, 80, &[since]).await;
+        let reported = pull_after_a_silence(since, limit, 80, &[since]).await;
 
-        assert_eq!(told, (at(80), true));
+        assert_eq!(reported, (at(80), true));
     }
 }
 
 #[tokio::test]
-async fn it_was_no_time_without_stamps_for_who_was_given_some() {
-    // Else a page that ends there would be asked for again and again.
+async fn it_was_no_time_without_stamps_for_who_was_granted_some() {
+    // Else a page that ends there would be requested again and again.
     assert_eq!(pull_after_a_silence(60, Some(500), 65, &[50, 60]).await, (at(65), true));
 }
 
@@ -134,7 +134,7 @@ async fn a_page_that_is_cut_is_gone_on_with_after_its_last_row() {
 }
 
 #[tokio::test]
-async fn a_device_that_knows_no_pages_is_given_all_at_once() {
+async fn a_device_that_knows_no_pages_is_granted_all_at_once() {
     let mut reader = MockSyncReader::new();
     let large = |room: &PageLimit| room.rows >= 100_000 && room.bytes > MAX_PAGE_BYTES;
     reader
@@ -182,7 +182,7 @@ async fn pull_at_once(head: Option<Head>, page: ItemPage, since: Timestamp) -> O
 }
 
 #[tokio::test]
-async fn at_once_is_given_what_is_given_one_after_the_other() {
+async fn at_once_is_granted_what_is_granted_one_after_the_other() {
     let page = ItemPage { rows: vec![], up_to: Some(at(60)), is_truncated: true };
 
     let at_once = pull_at_once(Some(head()), page.clone(), at(10)).await.unwrap();
@@ -244,7 +244,7 @@ async fn the_operators_part_comes_unless_the_device_has_it() {
 }
 
 #[tokio::test]
-async fn devices_that_wait_are_asked_for_only_if_there_are_any() {
+async fn devices_that_wait_are_called_for_only_if_there_are_any() {
     let mut pending = MockPendingDevices::new();
     let device = PendingDevice { id: Uuid::nil(), name: "laptop".to_owned(), created_at: at(1) };
     pending.expect_waiting_devices().once().return_once(move |_| Ok(vec![device]));

@@ -16,7 +16,7 @@ fn pushing(store: MockSyncStore) -> PushService {
     PushService::new(Arc::new(store), settings, Arc::new(FixedClock(NOON)))
 }
 
-/// A store that takes everything, and tells what it was asked.
+/// A store that takes everything and records its calls.
 fn taking(expected: impl Fn(&Changes) + Send + 'static) -> MockSyncStore {
     let mut store = MockSyncStore::new();
     store.expect_apply().once().returning(move |_, changes, _| {
@@ -56,7 +56,7 @@ async fn what_is_refused_for_itself_does_not_stop_the_rest() {
 }
 
 #[tokio::test]
-async fn an_item_without_an_id_is_given_one_that_is_told() {
+async fn an_item_without_an_id_is_granted_one_that_is_reported() {
     let items = vec![todo(&json!({ "id": Uuid::from_u128(1) })), todo(&json!({ "title": "new" }))];
     let user = UserId::generate();
     let push = Push { items, ..Push::default() };
@@ -106,16 +106,16 @@ async fn too_many_changes_are_refused_before_anything_is_looked_at() {
 }
 
 #[tokio::test]
-async fn what_the_store_refuses_is_told() {
-    let told = async |applied| {
+async fn what_the_store_refuses_is_reported() {
+    let reported = async |applied| {
         pushing(refusing(applied)).push(UserId::generate(), Push::default()).await.unwrap_err()
     };
     let over = Applied::OverQuota(QuotaExceeded { channel: Channel::Todos, limit: 5, current: 4 });
 
-    assert!(matches!(told(Applied::EncryptedOnly).await, PushError::E2eeRequired));
-    assert!(matches!(told(Applied::Gone).await, PushError::Gone));
+    assert!(matches!(reported(Applied::EncryptedOnly).await, PushError::E2eeRequired));
+    assert!(matches!(reported(Applied::Gone).await, PushError::Gone));
     assert!(matches!(
-        told(over).await,
+        reported(over).await,
         PushError::OverQuota(QuotaExceeded { limit: 5, current: 4, .. })
     ));
 }

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_no_header_may_carry_is_an_error_that_does_not_tell_it() {
+    fn a_key_that_no_header_may_carry_is_an_error_that_does_not_report_it() {
         let err = bearer(&secret("sk\n1")).unwrap_err();
 
         assert!(!err.to_string().contains("sk"), "{err}");

@@ -35,7 +35,7 @@ pub(super) fn embeddings(call: EmbeddingCall) -> Result<PreparedRequest, Upstrea
 
 fn url(target: &Target, operation: &[&str]) -> Result<String, UpstreamError> {
     let wrong = || UpstreamError::Unreachable("its endpoint is no URL".to_owned());
-    let mut url = Url::parse(&target.endpoint).map_err(|_says_no_more| wrong())?;
+    let mut url = Url::parse(&target.endpoint).map_err(|_states_no_more| wrong())?;
     let has_root = url.path().trim_end_matches('/').ends_with("/openai");
     let deployment = target.deployment.as_deref().unwrap_or(&target.model);
     {

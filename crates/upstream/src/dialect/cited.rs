@@ -23,16 +23,16 @@ pub(super) struct CitationTranslator {
 }
 
 impl CitationTranslator {
-    /// Adds what an event says to what is known, and tells of it.
+    /// Adds the members of an event to the state, and returns what it is.
     pub(super) fn apply(&mut self, event: &mut Value) -> EventRelevance {
-        let telling = ["usage", "error"].iter().any(|it| event.get(it).is_some_and(says));
+        let telling = ["usage", "error"].iter().any(|it| event.get(it).is_some_and(states));
         let mut worth = EventRelevance { telling, ..EventRelevance::default() };
         self.head.get_or_insert_with(|| head(event));
         let choices = event.get_mut("choices").and_then(Value::as_array_mut);
         for choice in choices.into_iter().flatten() {
-            worth.ends |= choice.get("finish_reason").is_some_and(says);
+            worth.ends |= choice.get("finish_reason").is_some_and(states);
             if let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) {
-                worth.telling |= delta.get("tool_calls").is_some_and(says);
+                worth.telling |= delta.get("tool_calls").is_some_and(states);
                 if let Some(cited) = delta.remove("annotations") {
                     worth.changed = true;
                     add(&mut self.links, &cited);
@@ -47,7 +47,7 @@ impl CitationTranslator {
     }
 
     /// The places that the text does not link, as a chunk of their own.
-    pub(super) fn push_missing_links(&mut self, said: &mut TranslatedFrames) {
+    pub(super) fn push_missing_links(&mut self, message: &mut TranslatedFrames) {
         let list = self.links.missing_in(&self.text);
         if list.is_empty() {
             return;
@@ -57,7 +57,7 @@ impl CitationTranslator {
             let choices = json!([{ "index": 0, "delta": { "content": list } }]);
             members.insert("choices".to_owned(), choices);
         }
-        said.plain(chunk.to_string().as_bytes());
+        message.plain(chunk.to_string().as_bytes());
         self.text.push_str(&list);
     }
 }
@@ -74,26 +74,26 @@ pub(super) struct EventRelevance {
 }
 
 impl Translate for CitationTranslator {
-    fn event(&mut self, json: &Bytes, _first: bool, said: &mut TranslatedFrames) {
+    fn event(&mut self, json: &Bytes, _first: bool, message: &mut TranslatedFrames) {
         let Ok(mut event) = serde_json::from_slice::<Value>(json) else {
-            return said.push_unchanged(json);
+            return message.push_unchanged(json);
         };
         let worth = self.apply(&mut event);
         if worth.ends || self.finished {
             self.finished = true;
-            self.push_missing_links(said);
+            self.push_missing_links(message);
         }
         let json = if worth.changed { Bytes::from(event.to_string()) } else { json.clone() };
         if worth.ends || worth.telling {
-            said.push_unchanged(&json);
+            message.push_unchanged(&json);
         } else {
-            said.plain(&json);
+            message.plain(&json);
         }
     }
 
-    fn done(&mut self, said: &mut TranslatedFrames) {
-        self.push_missing_links(said);
-        said.frames.push_back(pia_assistant::Frame::Done);
+    fn done(&mut self, message: &mut TranslatedFrames) {
+        self.push_missing_links(message);
+        message.frames.push_back(pia_assistant::Frame::Done);
     }
 }
 
@@ -127,7 +127,7 @@ fn add(links: &mut Links, annotations: &Value) {
 }
 
 /// Returns whether a value is more than an empty one.
-fn says(value: &Value) -> bool {
+fn states(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),
@@ -138,9 +138,9 @@ fn says(value: &Value) -> bool {
 
 fn head(event: &Value) -> Value {
     let members = event.as_object().into_iter().flatten();
-    let kept = ["id", "object", "created", "model"];
+    let stored = ["id", "object", "created", "model"];
     members
-        .filter(|(key, _)| kept.contains(&key.as_str()))
+        .filter(|(key, _)| stored.contains(&key.as_str()))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect()
 }

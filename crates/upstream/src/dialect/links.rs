@@ -20,10 +20,10 @@ struct Link {
 impl Links {
     /// Adds a place, and answers whether it is a new one that can be shown.
     pub(super) fn add(&mut self, url: &str, title: Option<&str>) -> bool {
-        let shown = url.starts_with("https://") || url.starts_with("http://");
+        let presented = url.starts_with("https://") || url.starts_with("http://");
         let plain = url.len() <= MAX_URL_CHARS && !url.contains(char::is_control);
         let new = self.0.len() < MAX_LINKS && !self.0.iter().any(|it| it.url == url);
-        if !(shown && plain && new) {
+        if !(presented && plain && new) {
             return false;
         }
         let title = title.map(readable).filter(|it| !it.is_empty());

@@ -53,23 +53,23 @@ impl Stream {
 }
 
 impl Translate for Stream {
-    fn event(&mut self, json: &Bytes, first: bool, said: &mut TranslatedFrames) {
+    fn event(&mut self, json: &Bytes, first: bool, message: &mut TranslatedFrames) {
         let Ok(event) = serde_json::from_slice::<Value>(json) else {
-            return said.push_unchanged(json);
+            return message.push_unchanged(json);
         };
         match error_in(&event) {
-            Some(error) => said.error(status_of(&error), &error, first),
+            Some(error) => message.error(status_of(&error), &error, first),
             None => match &mut self.0 {
-                Some(cited) => cited.event(json, first, said),
-                None => said.push_unchanged(json),
+                Some(cited) => cited.event(json, first, message),
+                None => message.push_unchanged(json),
             },
         }
     }
 
-    fn done(&mut self, said: &mut TranslatedFrames) {
+    fn done(&mut self, message: &mut TranslatedFrames) {
         match &mut self.0 {
-            Some(cited) => cited.done(said),
-            None => said.frames.push_back(pia_assistant::Frame::Done),
+            Some(cited) => cited.done(message),
+            None => message.frames.push_back(pia_assistant::Frame::Done),
         }
     }
 }
@@ -83,13 +83,13 @@ pub(super) fn openrouter_full_response(answer: Bytes) -> Result<Bytes, UpstreamE
 }
 
 /// The error that an answer reports: its own, that of a choice, or one that
-/// only the reason for the end tells of.
+/// only the reason for the end reports.
 fn error_in(answer: &Value) -> Option<Value> {
     let choices = || answer.get("choices").and_then(Value::as_array).into_iter().flatten();
     let of_choice = || choices().find_map(|it| it.get("error")).filter(|it| !it.is_null());
-    let told = answer.get("error").filter(|it| !it.is_null()).or_else(of_choice);
+    let reported = answer.get("error").filter(|it| !it.is_null()).or_else(of_choice);
     let ended = || choices().any(|it| it.get("finish_reason").is_some_and(|it| it == "error"));
-    told.cloned().or_else(|| ended().then(|| json!({ "type": "upstream_error" })))
+    reported.cloned().or_else(|| ended().then(|| json!({ "type": "upstream_error" })))
 }
 
 fn status_of(error: &Value) -> Option<u16> {

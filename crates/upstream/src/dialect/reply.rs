@@ -11,13 +11,13 @@ use crate::event_filter::EventFilter;
 
 /// Puts the events of one stream into the common form.
 pub(crate) trait Translate: Send {
-    /// Takes the JSON of an event that is worth reading. `first` tells that
+    /// Takes the JSON of an event that is worth reading. `first` reports that
     /// nothing was said before it.
-    fn event(&mut self, json: &Bytes, first: bool, said: &mut TranslatedFrames);
+    fn event(&mut self, json: &Bytes, first: bool, message: &mut TranslatedFrames);
 
     /// Takes the end, as the upstream says it.
-    fn done(&mut self, said: &mut TranslatedFrames) {
-        said.frames.push_back(Frame::Done);
+    fn done(&mut self, message: &mut TranslatedFrames) {
+        message.frames.push_back(Frame::Done);
     }
 
     /// Returns whether the answer is complete; nothing where the splitter

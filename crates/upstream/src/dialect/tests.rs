@@ -173,7 +173,7 @@ fn refused(status: u16) -> impl Fn(&UpstreamError) -> bool {
 }
 
 #[test]
-fn embeddings_are_asked_for_beside_the_chat_completions() {
+fn embeddings_are_called_for_beside_the_chat_completions() {
     for (provider, url) in [
         (ProviderType::OpenAi, "https://models.example/v1/embeddings"),
         (ProviderType::OpenAiCompatible, "https://models.example/v1/embeddings"),

@@ -17,12 +17,12 @@ struct Inner {
 }
 
 #[test]
-fn a_value_of_the_wrong_type_is_told_with_its_place() {
+fn a_value_of_the_wrong_type_is_reported_with_its_place() {
     let refused = parse::<Outer>(br#"{"inner":[{"age":1},{"age":"two"}]}"#).unwrap_err();
 
-    let told = refused.to_string();
-    assert!(told.starts_with("validation_failed: `inner[1].age`: invalid type"), "{told}");
-    assert!(!told.contains(" at line "), "{told}");
+    let reported = refused.to_string();
+    assert!(reported.starts_with("validation_failed: `inner[1].age`: invalid type"), "{reported}");
+    assert!(!reported.contains(" at line "), "{reported}");
 }
 
 #[test]
@@ -37,11 +37,11 @@ fn nothing_of_a_value_is_repeated() {
     ] {
         let body = format!(r#"{{"age":{value}}}"#);
 
-        let told = parse::<Inner>(body.as_bytes()).unwrap_err().to_string();
+        let reported = parse::<Inner>(body.as_bytes()).unwrap_err().to_string();
 
-        assert!(told.starts_with("validation_failed: `age`: invalid "), "{told:.99}");
-        assert!(told.ends_with(", expected u8") && told.len() < 100, "{told:.99}");
-        assert!(!told.contains("sesame") && !told.contains("777"), "{told:.99}");
+        assert!(reported.starts_with("validation_failed: `age`: invalid "), "{reported:.99}");
+        assert!(reported.ends_with(", expected u8") && reported.len() < 100, "{reported:.99}");
+        assert!(!reported.contains("sesame") && !reported.contains("777"), "{reported:.99}");
     }
 }
 
@@ -49,9 +49,9 @@ fn nothing_of_a_value_is_repeated() {
 fn nothing_of_a_value_that_was_read_before_is_repeated() {
     let value = serde_json::json!({ "age": "sesame, expected at line 5" });
 
-    let told = format_json_error(&serde_json::from_value::<Inner>(value).unwrap_err());
+    let reported = format_json_error(&serde_json::from_value::<Inner>(value).unwrap_err());
 
-    assert_eq!(told, "invalid type: string, expected u8");
+    assert_eq!(reported, "invalid type: string, expected u8");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_compressed_body_is_taken_in_small_steps() {
 }
 
 #[tokio::test]
-async fn the_room_of_a_body_is_given_back_with_its_last_slice() {
+async fn the_room_of_a_body_is_returned_with_its_last_slice() {
     let memory = BodyMemory::new(8 * 1024 * 1024);
     let piece = Bytes::from(vec![7; 512 * 1024]);
     let body = stream::iter([Ok(piece)]).boxed_local();

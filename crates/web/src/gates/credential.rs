@@ -25,9 +25,9 @@ impl Gates {
             AcceptedCredentials::ScimToken => return Ok(None),
             AcceptedCredentials::Session | AcceptedCredentials::SessionOrApiKey => {}
         }
-        let Some(shown) = bearer(request) else { return Ok(None) };
-        let Some(hash) = ApiKeyAuthenticator::parse(shown) else {
-            return Ok(self.tokens.verify(shown).map(Credential::Session));
+        let Some(presented) = bearer(request) else { return Ok(None) };
+        let Some(hash) = ApiKeyAuthenticator::parse(presented) else {
+            return Ok(self.tokens.verify(presented).map(Credential::Session));
         };
         if !route.takes_keys() || program_with_api_key(request.headers()) == Program::Browser {
             return Ok(None);

@@ -151,15 +151,15 @@ async fn ask(
     RecordedError { status, body: serde_json::from_slice(&body).unwrap_or_default(), request_id }
 }
 
-fn error(told: &RecordedError) -> (u16, &str) {
-    (told.status, told.body["error"].as_str().unwrap_or_default())
+fn error(reported: &RecordedError) -> (u16, &str) {
+    (reported.status, reported.body["error"].as_str().unwrap_or_default())
 }
 
 #[actix_web::test]
 async fn a_route_beside_the_table_states_no_access_and_is_not_reached() {
-    let told = get(|| vec![route("/in")], licence(None), "/beside").await;
+    let reported = get(|| vec![route("/in")], licence(None), "/beside").await;
 
-    assert_eq!(error(&told), (404, "not_found"));
+    assert_eq!(error(&reported), (404, "not_found"));
 }
 
 #[actix_web::test]
@@ -171,14 +171,14 @@ async fn a_panic_answers_500_with_the_requests_id() {
         }]
     };
 
-    let told = get(rows, licence(None), "/panics").await;
+    let reported = get(rows, licence(None), "/panics").await;
 
-    assert_eq!(error(&told), (500, "internal_error"));
-    assert!(told.request_id.is_some());
+    assert_eq!(error(&reported), (500, "internal_error"));
+    assert!(reported.request_id.is_some());
 }
 
 #[actix_web::test]
-async fn a_panic_is_told_to_openais_clients_as_they_read_it() {
+async fn a_panic_is_reported_to_openais_clients_as_they_read_it() {
     let rows = || {
         vec![Route {
             handler: |route| route.to(|| async { panic!("on purpose") as HttpResponse }),
@@ -186,18 +186,18 @@ async fn a_panic_is_told_to_openais_clients_as_they_read_it() {
         }]
     };
 
-    let told = get(rows, licence(None), "/v1/panics").await;
+    let reported = get(rows, licence(None), "/v1/panics").await;
 
-    assert_eq!((told.status, &told.body["error"]["code"]), (500, &json!("internal_error")));
+    assert_eq!((reported.status, &reported.body["error"]["code"]), (500, &json!("internal_error")));
 }
 
 #[actix_web::test]
-async fn another_method_is_told_which_there_are() {
+async fn another_method_is_reported_which_there_are() {
     let request = test::TestRequest::post().uri("/in");
 
-    let told = ask(|| vec![route("/in")], licence(None), request).await;
+    let reported = ask(|| vec![route("/in")], licence(None), request).await;
 
-    assert_eq!(error(&told), (405, "method_not_allowed"));
+    assert_eq!(error(&reported), (405, "method_not_allowed"));
 }
 
 #[actix_web::test]
@@ -205,10 +205,10 @@ async fn an_unlicensed_server_answers_nothing_but_what_sets_it_up() {
     let rows = || vec![route("/in"), Route { licensing: Licensing::NotNeeded, ..route("/setup") }];
 
     for path in ["/in", "/nowhere"] {
-        let told = get(rows, LicenceState::Missing, path).await;
+        let reported = get(rows, LicenceState::Missing, path).await;
 
-        assert_eq!(error(&told), (403, "no_license"), "{path}");
-        assert_eq!(told.body["setupUrl"], "http://here/admin/setup");
+        assert_eq!(error(&reported), (403, "no_license"), "{path}");
+        assert_eq!(reported.body["setupUrl"], "http://here/admin/setup");
     }
     assert_eq!(get(rows, LicenceState::Missing, "/setup").await.status, 200);
 }
@@ -228,10 +228,10 @@ async fn a_licence_that_has_ended_lets_read_but_not_write() {
 async fn a_feature_that_is_not_licensed_is_named() {
     let rows = || vec![Route { feature: Some(Feature::AiProxy), ..route("/ai") }];
 
-    let told = get(rows, licence(None), "/ai").await;
+    let reported = get(rows, licence(None), "/ai").await;
 
-    assert_eq!(error(&told), (403, "feature_not_licensed"));
-    assert_eq!(told.body["feature"], "AiProxy");
+    assert_eq!(error(&reported), (403, "feature_not_licensed"));
+    assert_eq!(reported.body["feature"], "AiProxy");
 }
 
 #[actix_web::test]

@@ -48,14 +48,14 @@ pub(super) fn operation_id(method: &Method, path: &str) -> String {
 
 /// Adds to an operation's responses what any call of it can be refused with.
 ///
-/// OpenAI's clients are told errors in a form of their own.
+/// OpenAI's clients get errors in a form of their own.
 pub(super) fn add_refusals(responses: &mut Map<String, Value>, has_body: bool, dialect: Dialect) {
-    for (status, name, told) in REFUSALS {
+    for (status, name, reported) in REFUSALS {
         if has_body || status != "408" {
             let response = if dialect == Dialect::OpenAi {
                 let schema = json!({ "$ref": "#/components/schemas/OpenAiError" });
                 json!({
-                    "description": told, "content": { "application/json": { "schema": schema } },
+                    "description": reported, "content": { "application/json": { "schema": schema } },
                 })
             } else {
                 json!({ "$ref": format!("#/components/responses/{name}") })
@@ -79,16 +79,16 @@ pub(super) fn responses() -> Value {
     let error = json!({
         "application/json": { "schema": { "$ref": "#/components/schemas/Error" } },
     });
-    let told = REFUSALS.map(|(status, name, told)| {
+    let reported = REFUSALS.map(|(status, name, reported)| {
         let headers = match status {
             "405" => json!({ "Allow": { "schema": { "type": "string" } } }),
             "503" => json!({ "Retry-After": { "$ref": "#/components/headers/RetryAfter" } }),
             _ => json!({}),
         };
-        let response = json!({ "description": told, "headers": headers, "content": error });
+        let response = json!({ "description": reported, "headers": headers, "content": error });
         (name.to_owned(), response)
     });
-    Map::from_iter(told).into()
+    Map::from_iter(reported).into()
 }
 
 const REFUSALS: [(&str, &str, &str); 4] = [

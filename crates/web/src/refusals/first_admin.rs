@@ -22,7 +22,7 @@ impl From<FirstAdminError> for ApiError {
     }
 }
 
-/// An error's text as people are told it.
+/// An error's text as people read it.
 fn sentence(err: &FirstAdminError) -> String {
     let text = err.to_string();
     let mut characters = text.chars();

@@ -88,7 +88,7 @@ impl From<AdminSignInError> for ApiError {
 impl From<RefreshError> for ApiError {
     fn from(err: RefreshError) -> Self {
         match err {
-            // Not told apart: a thief need not know that they were noticed.
+            // Not distinguished: a thief need not know that they were noticed.
             RefreshError::Invalid | RefreshError::Reused => {
                 let message = "Your session has ended. Sign in again.";
                 Self::refused(StatusCode::UNAUTHORIZED, "invalid_refresh_token", message)

@@ -86,7 +86,7 @@ impl From<PasskeySignInError> for ApiError {
     fn from(err: PasskeySignInError) -> Self {
         match err {
             PasskeySignInError::Off => passkeys_disabled(),
-            // Not told apart: whoever tries forgeries learns nothing of why.
+            // Not distinguished: whoever tries forgeries learns nothing of why.
             PasskeySignInError::Refused => {
                 let message = "The passkey was not accepted. Try again.";
                 Self::refused(StatusCode::UNAUTHORIZED, "invalid_passkey", message)

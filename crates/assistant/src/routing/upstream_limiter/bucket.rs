@@ -5,7 +5,7 @@ use std::time::Duration;
 const MINUTE: f64 = 60.0;
 
 /// A bucket that is full at first and fills up within a minute. It may be
-/// overdrawn, by what turned out to be more than was asked for.
+/// overdrawn, by what turned out to be more than was requested.
 #[derive(Debug, Default)]
 pub(super) struct Bucket {
     /// Fill level, and its time; nothing where it was never used.
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn it_may_be_overdrawn_and_be_given_back() {
+    fn it_may_be_overdrawn_and_be_returned() {
         let mut bucket = Bucket::default();
         bucket.wait_time(1, 60, START);
         bucket.take(120);

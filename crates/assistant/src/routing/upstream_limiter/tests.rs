@@ -39,7 +39,7 @@ fn concurrent(max: u32) -> Protection {
 }
 
 #[test]
-fn without_limits_everybody_is_let_in_and_nothing_is_kept() {
+fn without_limits_everybody_is_let_in_and_nothing_is_stored() {
     let door = LimiterEntry::new(Protection::default());
     let slots: Vec<_> = (0..100).map(|_| door.now(1_000_000)).collect();
 
@@ -91,7 +91,7 @@ fn groups_are_let_in_by_turns() {
 }
 
 #[test]
-fn who_waits_for_too_long_is_told_when_to_come_again() {
+fn who_waits_for_too_long_is_informed_when_to_come_again() {
     let limits = Protection { requests_per_minute: Some(2), ..Protection::default() };
     let door = LimiterEntry::new(limits);
     let _slots = [door.now(1).unwrap(), door.now(1).unwrap()];
@@ -116,7 +116,7 @@ fn tokens_are_counted_as_they_were_taken() {
     drop(slot);
     assert!(door.now(900).is_some());
 
-    // One that asks for more than there ever is waits until there is all.
+    // One that requests more than there ever is waits until there is all.
     let mut large = door.enter(GroupId::generate(), 5000);
     assert!((&mut large).now_or_never().is_none());
 }

@@ -17,29 +17,31 @@ async fn filled_in(page: &EmailPage, accounts: &Arc<Accounts>, form: &'static st
 }
 
 #[actix_web::test]
-async fn the_form_asks_for_an_address() {
+async fn the_form_requests_an_address() {
     for page in PAGES {
-        let shown = RenderedPage::from_response(page.show(&opened(&uri(page)))).await;
+        let presented = RenderedPage::from_response(page.show(&opened(&uri(page)))).await;
 
-        assert!(shown.has(&format!("action=\"{}\"", page.page)) && shown.has("name=\"email\""));
+        assert!(
+            presented.has(&format!("action=\"{}\"", page.page)) && presented.has("name=\"email\"")
+        );
     }
 }
 
 #[actix_web::test]
-async fn a_link_is_asked_for() {
+async fn a_link_is_called_for() {
     for (page, letter) in PAGES.into_iter().zip(["PasswordReset", "Verification"]) {
         let accounts = Arc::new(Accounts::default());
 
         let sent = filled_in(page, &accounts, "email=ada%40example.org").await;
-        let shown =
+        let presented =
             RenderedPage::from_response(page.show(&opened(&format!("/auth/{}", sent.location()))))
                 .await;
 
         assert_eq!(accounts.requests(), [format!("mail {letter} to ada@example.org")]);
-        assert_eq!((sent.status, shown.status), (303, 200));
+        assert_eq!((sent.status, presented.status), (303, 200));
         assert_eq!(sent.location(), format!("{}?done=mailed", page.page));
-        assert!(shown.has("If there is an account with this address"));
-        assert!(!shown.has("ada@") && !shown.has("<form"), "{}", shown.text);
+        assert!(presented.has("If there is an account with this address"));
+        assert!(!presented.has("ada@") && !presented.has("<form"), "{}", presented.text);
     }
 }
 
@@ -48,30 +50,34 @@ async fn an_address_that_was_typed_survives_another_language() {
     let accounts = Arc::new(Accounts::default());
 
     let form = "email=ada%40example.org&switch=language";
-    let shown = filled_in(&FORGOT_PASSWORD, &accounts, form).await;
+    let presented = filled_in(&FORGOT_PASSWORD, &accounts, form).await;
 
-    assert_eq!((shown.status, accounts.requests().len()), (200, 0));
-    assert!(shown.has("value=\"ada@example.org\"") && !shown.has("role=\"alert\""));
+    assert_eq!((presented.status, accounts.requests().len()), (200, 0));
+    assert!(presented.has("value=\"ada@example.org\"") && !presented.has("role=\"alert\""));
 }
 
 #[actix_web::test]
-async fn a_server_without_mail_says_so() {
+async fn a_server_without_mail_states_so() {
     let accounts =
-        Arc::new(Accounts { asked_for: EmailRequestResult::NoMail, ..Accounts::default() });
+        Arc::new(Accounts { requested_links: EmailRequestResult::NoMail, ..Accounts::default() });
 
-    let shown = filled_in(&FORGOT_PASSWORD, &accounts, "email=ada%40example.org").await;
+    let presented = filled_in(&FORGOT_PASSWORD, &accounts, "email=ada%40example.org").await;
 
-    assert!(shown.status == 400 && shown.has("This server sends no mail"), "{}", shown.text);
+    assert!(
+        presented.status == 400 && presented.has("This server sends no mail"),
+        "{}",
+        presented.text
+    );
 }
 
 #[actix_web::test]
-async fn what_cannot_be_an_address_is_not_asked_for() {
+async fn what_cannot_be_an_address_is_not_requested() {
     for form in ["", "email=", "email=+", "email=ada", "email=ada%40example.org%0D%0ABcc%3Ax"] {
         let accounts = Arc::new(Accounts::default());
 
-        let shown = filled_in(&FORGOT_PASSWORD, &accounts, form).await;
+        let presented = filled_in(&FORGOT_PASSWORD, &accounts, form).await;
 
-        assert_eq!((shown.status, accounts.requests().len()), (400, 0), "{form}");
-        assert!(shown.has("id=\"email-fault\""), "{form}");
+        assert_eq!((presented.status, accounts.requests().len()), (400, 0), "{form}");
+        assert!(presented.has("id=\"email-fault\""), "{form}");
     }
 }

@@ -33,20 +33,20 @@ async fn page(query: &str) -> RenderedPage {
 }
 
 /// The first sentence below the heading.
-fn sentence(shown: &RenderedPage) -> String {
-    let text = shown.text.split("<p>").nth(1).and_then(|it| it.split("</p>").next());
+fn sentence(presented: &RenderedPage) -> String {
+    let text = presented.text.split("<p>").nth(1).and_then(|it| it.split("</p>").next());
     text.unwrap_or_default().to_owned()
 }
 
 #[actix_web::test]
 async fn each_known_reason_has_a_sentence_of_its_own_in_each_language() {
     for language in ["en", "de"] {
-        let mut told = HashSet::new();
+        let mut reported = HashSet::new();
         for reason in KNOWN.iter().chain(&["unheard_of"]) {
-            told.insert(sentence(&page(&format!("?lang={language}&reason={reason}")).await));
+            reported.insert(sentence(&page(&format!("?lang={language}&reason={reason}")).await));
         }
 
-        assert_eq!(told.len(), KNOWN.len() + 1, "{told:?}");
+        assert_eq!(reported.len(), KNOWN.len() + 1, "{reported:?}");
     }
 }
 
@@ -57,10 +57,10 @@ async fn nothing_of_an_unknown_reason_is_repeated() {
     for reason in
         ["", "x", "%3Cscript%3Ealert(1)%3C/script%3E", "Call%20%2B49%20555", "ACCESS_DENIED"]
     {
-        let shown = page(&format!("?lang=en&reason={reason}")).await;
+        let presented = page(&format!("?lang=en&reason={reason}")).await;
 
-        assert_eq!((shown.status, sentence(&shown)), (200, general.clone()), "{reason}");
-        assert!(!shown.has("<script") && !shown.has("alert(1)<"), "{}", shown.text);
-        assert!(!shown.has("Call +49"), "{}", shown.text);
+        assert_eq!((presented.status, sentence(&presented)), (200, general.clone()), "{reason}");
+        assert!(!presented.has("<script") && !presented.has("alert(1)<"), "{}", presented.text);
+        assert!(!presented.has("Call +49"), "{}", presented.text);
     }
 }

@@ -42,21 +42,21 @@ async fn render(joined: RegistrationResult, rules: RegistrationRules, uri: &str)
 }
 
 #[actix_web::test]
-async fn the_form_says_what_a_password_must_be() {
+async fn the_form_states_what_a_password_must_be() {
     let rules = RegistrationRules { fewest_password_chars: 14, ..RegistrationRules::default() };
 
-    let shown = page(rules, URI).await;
+    let presented = page(rules, URI).await;
 
-    assert_eq!(shown.status, 200);
-    assert!(shown.has("method=\"post\" action=\"register.html\" novalidate>"));
-    assert!(shown.has("At least 14 characters."), "{}", shown.text);
-    assert!(shown.has("type=\"email\"") && shown.has("autocomplete=\"email\""));
-    assert!(shown.has("autocomplete=\"new-password\""));
-    assert!(shown.has("aria-describedby=\"password-hint\""));
+    assert_eq!(presented.status, 200);
+    assert!(presented.has("method=\"post\" action=\"register.html\" novalidate>"));
+    assert!(presented.has("At least 14 characters."), "{}", presented.text);
+    assert!(presented.has("type=\"email\"") && presented.has("autocomplete=\"email\""));
+    assert!(presented.has("autocomplete=\"new-password\""));
+    assert!(presented.has("aria-describedby=\"password-hint\""));
 }
 
 #[actix_web::test]
-async fn the_declaration_is_asked_for_where_the_operator_wants_it() {
+async fn the_declaration_is_called_for_where_the_operator_wants_it() {
     let free = page(RegistrationRules::default(), URI).await;
     let declared = page(declaring(), URI).await;
 
@@ -67,21 +67,21 @@ async fn the_declaration_is_asked_for_where_the_operator_wants_it() {
 }
 
 #[actix_web::test]
-async fn an_invitation_comes_from_the_link_or_is_asked_for() {
+async fn an_invitation_comes_from_the_link_or_is_called_for() {
     let open = page(under(RegistrationPolicy::Open), URI).await;
-    let asked = page(under(RegistrationPolicy::Invitation), URI).await;
+    let requested = page(under(RegistrationPolicy::Invitation), URI).await;
     let brought = page(under(RegistrationPolicy::Open), &format!("{URI}?invitation=a%26b")).await;
 
     assert!(!open.has("name=\"invitation\""));
-    assert!(asked.has("name=\"invitation\" type=\"text\" value=\"\""), "{}", asked.text);
+    assert!(requested.has("name=\"invitation\" type=\"text\" value=\"\""), "{}", requested.text);
     assert!(brought.has("value=\"a&#38;b\""), "{}", brought.text);
 }
 
 #[actix_web::test]
-async fn where_nobody_may_register_no_form_is_shown() {
-    let shown = page(under(RegistrationPolicy::Closed), URI).await;
+async fn where_nobody_may_register_no_form_is_displayed() {
+    let presented = page(under(RegistrationPolicy::Closed), URI).await;
 
-    assert!(shown.has("No new accounts here") && !shown.has("<form"));
+    assert!(presented.has("No new accounts here") && !presented.has("<form"));
 }
 
 #[actix_web::test]
@@ -105,18 +105,18 @@ async fn what_was_filled_in_reaches_the_desk() {
 
 #[actix_web::test]
 async fn a_customer_type_that_there_is_not_is_none() {
-    for given in ["", "0", "3", "-1", "1e0", "business", "99999999999999999999"] {
+    for input in ["", "0", "3", "-1", "1e0", "business", "99999999999999999999"] {
         let accounts = with(declaring());
 
-        filled_in(&accounts, URI, &format!("customerType={given}")).await;
+        filled_in(&accounts, URI, &format!("customerType={input}")).await;
 
         let applicants = accounts.applicants.lock().unwrap();
-        assert_eq!(applicants.first().unwrap().customer, CustomerType::NotDeclared, "{given}");
+        assert_eq!(applicants.first().unwrap().customer, CustomerType::NotDeclared, "{input}");
     }
 }
 
 #[actix_web::test]
-async fn each_outcome_is_told_in_both_languages() {
+async fn each_outcome_is_reported_in_both_languages() {
     use RegistrationPolicy::{Closed, Invitation, Open};
     for (joined, policy, status, english, german) in [
         (RegistrationResult::Closed, Open, 403, "cannot create an account", "kein Konto anlegen"),
@@ -150,34 +150,38 @@ async fn each_outcome_is_told_in_both_languages() {
 async fn a_fault_stands_beside_its_field_and_in_the_summary() {
     let faults = vec![violation("password", "too_short"), violation("companyName", "required")];
 
-    let shown = render(RegistrationResult::Invalid(faults), declaring(), URI).await;
+    let presented = render(RegistrationResult::Invalid(faults), declaring(), URI).await;
 
-    assert_eq!(shown.status, 400);
-    assert!(shown.has("<title>Error: Create account</title>"));
-    assert!(shown.has("role=\"alert\" tabindex=\"-1\" autofocus"));
-    assert!(shown.has("<a href=\"#password\">The password must have at least 8 characters.</a>"));
-    assert!(shown.has("aria-invalid=\"true\" aria-describedby=\"password-hint password-fault\""));
-    assert!(shown.has("id=\"companyName-fault\">Enter the name of your company."));
-    assert_eq!(shown.text.matches("aria-invalid").count(), 2, "{}", shown.text);
+    assert_eq!(presented.status, 400);
+    assert!(presented.has("<title>Error: Create account</title>"));
+    assert!(presented.has("role=\"alert\" tabindex=\"-1\" autofocus"));
+    assert!(
+        presented.has("<a href=\"#password\">The password must have at least 8 characters.</a>")
+    );
+    assert!(
+        presented.has("aria-invalid=\"true\" aria-describedby=\"password-hint password-fault\"")
+    );
+    assert!(presented.has("id=\"companyName-fault\">Enter the name of your company."));
+    assert_eq!(presented.text.matches("aria-invalid").count(), 2, "{}", presented.text);
 }
 
 #[actix_web::test]
 async fn a_fault_of_the_choice_leads_to_its_first_option() {
     let faults = vec![violation("customerType", "required")];
 
-    let shown = render(RegistrationResult::Invalid(faults), declaring(), URI).await;
+    let presented = render(RegistrationResult::Invalid(faults), declaring(), URI).await;
 
-    assert!(shown.has("<a href=\"#customerType-1\">"), "{}", shown.text);
-    assert!(shown.has("id=\"customerType-1\""));
+    assert!(presented.has("<a href=\"#customerType-1\">"), "{}", presented.text);
+    assert!(presented.has("id=\"customerType-1\""));
 }
 
 #[actix_web::test]
-async fn a_fault_of_what_is_not_asked_for_is_told_all_the_same() {
-    let shown =
+async fn a_fault_of_what_is_not_requested_is_reported_all_the_same() {
+    let presented =
         render(RegistrationResult::Invalid(vec![violation("other", "odd")]), declaring(), URI)
             .await;
 
-    assert!(shown.has("Check your entries."), "{}", shown.text);
+    assert!(presented.has("Check your entries."), "{}", presented.text);
 }
 
 #[actix_web::test]
@@ -187,13 +191,13 @@ async fn what_was_typed_comes_back_but_for_the_password() {
         RegistrationResult::EmailTaken,
         RegistrationResult::Invalid(vec![]),
     ] {
-        let shown = render(joined, declaring(), URI).await;
+        let presented = render(joined, declaring(), URI).await;
 
         for typed in ["ada@example.org", "&#60;b&#62;Ada", "Analytical Engines", "the-code"] {
-            assert!(shown.has(&format!("value=\"{typed}\"")), "{typed}: {}", shown.text);
+            assert!(presented.has(&format!("value=\"{typed}\"")), "{typed}: {}", presented.text);
         }
-        assert!(shown.has("value=\"1\" checked"));
-        assert!(!shown.has("the-password") && !shown.has("<b>"));
+        assert!(presented.has("value=\"1\" checked"));
+        assert!(!presented.has("the-password") && !presented.has("<b>"));
     }
 }
 
@@ -216,10 +220,15 @@ async fn a_success_leads_to_a_page_that_can_be_reloaded() {
         ),
     ] {
         let sent = render(joined, RegistrationRules::default(), &format!("{URI}{lang}")).await;
-        let shown = page(RegistrationRules::default(), &format!("/auth/{}", sent.location())).await;
+        let presented =
+            page(RegistrationRules::default(), &format!("/auth/{}", sent.location())).await;
 
         assert_eq!((sent.status, sent.location()), (303, place));
-        assert!(shown.status == 200 && shown.has(title) && !shown.has("<form"), "{}", shown.text);
+        assert!(
+            presented.status == 200 && presented.has(title) && !presented.has("<form"),
+            "{}",
+            presented.text
+        );
     }
 }
 
@@ -229,12 +238,12 @@ async fn what_was_typed_survives_another_language_but_for_the_password() {
     let form = "email=ada%40example.org&password=the-password&displayName=Ada&customerType=1\
                 &companyName=Engines&invitation=the-code&switch=language";
 
-    let shown = filled_in(&accounts, &format!("{URI}?lang=de"), form).await;
+    let presented = filled_in(&accounts, &format!("{URI}?lang=de"), form).await;
 
-    assert_eq!((shown.status, accounts.requests().len()), (200, 0));
+    assert_eq!((presented.status, accounts.requests().len()), (200, 0));
     for typed in ["ada@example.org", "Ada", "Engines", "the-code"] {
-        assert!(shown.has(&format!("value=\"{typed}\"")), "{typed}: {}", shown.text);
+        assert!(presented.has(&format!("value=\"{typed}\"")), "{typed}: {}", presented.text);
     }
-    assert!(shown.has("value=\"1\" checked") && shown.has("<html lang=\"de\">"));
-    assert!(!shown.has("the-password") && !shown.has("role=\"alert\""));
+    assert!(presented.has("value=\"1\" checked") && presented.has("<html lang=\"de\">"));
+    assert!(!presented.has("the-password") && !presented.has("role=\"alert\""));
 }

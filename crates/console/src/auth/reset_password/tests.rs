@@ -32,14 +32,20 @@ async fn render(reset: PasswordResetResult) -> RenderedPage {
 
 #[actix_web::test]
 async fn the_link_fills_the_form_in() {
-    let shown = page(LINK).await;
+    let presented = page(LINK).await;
 
-    assert_eq!(shown.status, 200);
-    assert!(shown.has("<input type=\"hidden\" name=\"token\" value=\"the&#38;token\">"));
-    assert!(shown.has("value=\"ada+1@example.org\" autocomplete=\"username\""), "{}", shown.text);
-    assert!(shown.has("autocomplete=\"new-password\"") && shown.has("At least 8 characters."));
+    assert_eq!(presented.status, 200);
+    assert!(presented.has("<input type=\"hidden\" name=\"token\" value=\"the&#38;token\">"));
+    assert!(
+        presented.has("value=\"ada+1@example.org\" autocomplete=\"username\""),
+        "{}",
+        presented.text
+    );
+    assert!(
+        presented.has("autocomplete=\"new-password\"") && presented.has("At least 8 characters.")
+    );
     // The token is in the form, not in the address that it is sent to.
-    assert!(shown.has("action=\"reset-password.html\""));
+    assert!(presented.has("action=\"reset-password.html\""));
 }
 
 #[actix_web::test]
@@ -47,9 +53,12 @@ async fn a_link_that_lacks_a_part_shows_no_form() {
     for query in
         ["", "?email=ada%40example.org", "?token=x", "?email=&token=x", "?email=a&email=b&token=x"]
     {
-        let shown = page(&format!("/auth/reset-password.html{query}")).await;
+        let presented = page(&format!("/auth/reset-password.html{query}")).await;
 
-        assert!(shown.status == 400 && shown.has("not whole") && !shown.has("<form"), "{query}");
+        assert!(
+            presented.status == 400 && presented.has("not whole") && !presented.has("<form"),
+            "{query}"
+        );
     }
 }
 
@@ -57,21 +66,21 @@ async fn a_link_that_lacks_a_part_shows_no_form() {
 async fn the_new_password_reaches_the_desk() {
     let accounts = Arc::new(Accounts::default());
 
-    let shown = filled_in(&accounts, FORM).await;
+    let presented = filled_in(&accounts, FORM).await;
 
     assert_eq!(accounts.requests(), ["reset ada+1@example.org the&token the new words"]);
-    assert_eq!((shown.status, shown.location()), (303, "reset-password.html?done=changed"));
-    let done = page(&format!("/auth/{}", shown.location())).await;
+    assert_eq!((presented.status, presented.location()), (303, "reset-password.html?done=changed"));
+    let done = page(&format!("/auth/{}", presented.location())).await;
     assert!(done.status == 200 && done.has("Password changed"));
 }
 
 #[actix_web::test]
 async fn a_link_that_is_spent_leads_to_a_new_one() {
-    let shown = render(PasswordResetResult::Invalid).await;
+    let presented = render(PasswordResetResult::Invalid).await;
 
-    assert_eq!(shown.status, 400);
-    assert!(shown.has("has expired") && shown.targets().contains(&"forgot-password.html"));
-    assert!(!shown.has("the&#38;token") && !shown.has("<form"));
+    assert_eq!(presented.status, 400);
+    assert!(presented.has("has expired") && presented.targets().contains(&"forgot-password.html"));
+    assert!(!presented.has("the&#38;token") && !presented.has("<form"));
 }
 
 #[actix_web::test]
@@ -79,21 +88,21 @@ async fn a_weak_password_can_be_mended() {
     for field in ["password", "newPassword"] {
         let weak = Violation { field, code: "common", message: String::new() };
 
-        let shown = render(PasswordResetResult::Refused(vec![weak])).await;
+        let presented = render(PasswordResetResult::Refused(vec![weak])).await;
 
-        assert_eq!(shown.status, 400);
-        assert!(shown.has("<a href=\"#password\">This password is among the first"), "{field}");
-        assert!(shown.has("value=\"the&#38;token\"") && !shown.has("the new words"));
+        assert_eq!(presented.status, 400);
+        assert!(presented.has("<a href=\"#password\">This password is among the first"), "{field}");
+        assert!(presented.has("value=\"the&#38;token\"") && !presented.has("the new words"));
     }
 }
 
 #[actix_web::test]
-async fn a_form_that_lacks_a_part_is_not_asked_for() {
+async fn a_form_that_lacks_a_part_is_not_requested() {
     for form in ["", "email=a&token=b", "email=a&password=b", "token=a&password=b"] {
         let accounts = Arc::new(Accounts::default());
 
-        let shown = filled_in(&accounts, form).await;
+        let presented = filled_in(&accounts, form).await;
 
-        assert_eq!((shown.status, accounts.requests().len()), (400, 0), "{form}");
+        assert_eq!((presented.status, accounts.requests().len()), (400, 0), "{form}");
     }
 }

@@ -18,12 +18,12 @@ async fn pressed(accounts: &Arc<Accounts>, form: String) -> RenderedPage {
 
 #[actix_web::test]
 async fn opening_the_link_shows_a_button_and_spends_nothing() {
-    let shown = page(&format!("?userId={USER}&token=the-token")).await;
+    let presented = page(&format!("?userId={USER}&token=the-token")).await;
 
-    assert_eq!(shown.status, 200);
-    assert!(shown.has(&format!("name=\"userId\" value=\"{USER}\"")));
-    assert!(shown.has("name=\"token\" value=\"the-token\""));
-    assert!(shown.has("<button type=\"submit\">Confirm</button>"));
+    assert_eq!(presented.status, 200);
+    assert!(presented.has(&format!("name=\"userId\" value=\"{USER}\"")));
+    assert!(presented.has("name=\"token\" value=\"the-token\""));
+    assert!(presented.has("<button type=\"submit\">Confirm</button>"));
 }
 
 #[actix_web::test]
@@ -31,9 +31,9 @@ async fn a_link_that_lacks_a_part_shows_no_button() {
     let of = |user: &str| format!("?userId={user}&token=x");
 
     for query in ["", "?token=x", &of(""), &of("5"), &of("%00"), &format!("?userId={USER}")] {
-        let shown = page(query).await;
+        let presented = page(query).await;
 
-        assert!(shown.status == 400 && !shown.has("<form"), "{query}");
+        assert!(presented.status == 400 && !presented.has("<form"), "{query}");
     }
 }
 
@@ -41,10 +41,10 @@ async fn a_link_that_lacks_a_part_shows_no_button() {
 async fn the_button_confirms_the_address() {
     let accounts = Arc::new(Accounts::default());
 
-    let shown = pressed(&accounts, format!("userId={USER}&token=the-token")).await;
+    let presented = pressed(&accounts, format!("userId={USER}&token=the-token")).await;
 
     assert_eq!(accounts.requests(), [format!("verify {USER} the-token")]);
-    assert_eq!((shown.status, shown.location()), (303, "verify-email.html?done=confirmed"));
+    assert_eq!((presented.status, presented.location()), (303, "verify-email.html?done=confirmed"));
     let done = page("?done=confirmed").await;
     assert!(done.status == 200 && done.has("E-mail address confirmed"));
 }
@@ -54,10 +54,10 @@ async fn a_spent_link_offers_another() {
     let accounts =
         Arc::new(Accounts { verified: VerificationResult::Invalid, ..Accounts::default() });
 
-    let shown = pressed(&accounts, format!("userId={USER}&token=the-token")).await;
+    let presented = pressed(&accounts, format!("userId={USER}&token=the-token")).await;
 
-    assert!(shown.status == 400 && shown.has("has expired") && !shown.has("the-token"));
-    assert!(shown.targets().contains(&"resend-verification.html"));
+    assert!(presented.status == 400 && presented.has("has expired") && !presented.has("the-token"));
+    assert!(presented.targets().contains(&"resend-verification.html"));
 }
 
 #[actix_web::test]
@@ -70,8 +70,8 @@ async fn a_form_that_lacks_a_part_confirms_nothing() {
     ] {
         let accounts = Arc::new(Accounts::default());
 
-        let shown = pressed(&accounts, form.clone()).await;
+        let presented = pressed(&accounts, form.clone()).await;
 
-        assert_eq!((shown.status, accounts.requests().len()), (400, 0), "{form}");
+        assert_eq!((presented.status, accounts.requests().len()), (400, 0), "{form}");
     }
 }

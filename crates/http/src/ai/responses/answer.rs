@@ -100,9 +100,9 @@ impl Response {
         let completion: Value = serde_json::from_slice(completion)?;
         let choice = pointer_or_null(&completion, "/choices/0");
         let mut output = Vec::new();
-        let said = text(choice, "/message/content");
-        if !said.is_empty() {
-            output.push(message_item(&new_id("msg"), said));
+        let message = text(choice, "/message/content");
+        if !message.is_empty() {
+            output.push(message_item(&new_id("msg"), message));
         }
         for call in pointer_or_null(choice, "/message/tool_calls").as_array().into_iter().flatten()
         {
@@ -121,13 +121,13 @@ pub(super) fn new_id(kind: &str) -> String {
 }
 
 /// A message that is whole.
-pub(super) fn message_item(id: &str, said: &str) -> Value {
+pub(super) fn message_item(id: &str, message: &str) -> Value {
     json!({
         "id": id,
         "type": "message",
         "status": "completed",
         "role": "assistant",
-        "content": [{ "type": "output_text", "text": said, "annotations": [], "logprobs": [] }],
+        "content": [{ "type": "output_text", "text": message, "annotations": [], "logprobs": [] }],
     })
 }
 
@@ -143,8 +143,8 @@ pub(super) fn function_call_item(id: &str, call_id: &str, name: &str, arguments:
     })
 }
 
-fn usage(told: &Value) -> Value {
-    let of = |pointer: &str| pointer_or_null(told, pointer).as_i64().unwrap_or(0);
+fn usage(reported: &Value) -> Value {
+    let of = |pointer: &str| pointer_or_null(reported, pointer).as_i64().unwrap_or(0);
     let (input, output) = (of("/prompt_tokens"), of("/completion_tokens"));
     let cached = of("/prompt_tokens_details/cached_tokens");
     let reasoning = of("/completion_tokens_details/reasoning_tokens");

@@ -78,9 +78,9 @@ impl Events {
             self.usage = Some(usage.clone());
         }
         let choice = pointer_or_null(chunk, "/choices/0");
-        let said = text(choice, "/delta/content");
-        if !said.is_empty() {
-            self.add_text(said);
+        let message = text(choice, "/delta/content");
+        if !message.is_empty() {
+            self.add_text(message);
         }
         for call in pointer_or_null(choice, "/delta/tool_calls").as_array().into_iter().flatten() {
             self.call(call);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_told_apart_by_their_index() {
+    fn calls_are_distinguished_by_their_index() {
         let (types, last) = events(&[
             delta(&json!({ "tool_calls": [
                 { "index": 0, "id": "a", "function": { "name": "look", "arguments": "" } },
@@ -303,8 +303,8 @@ mod tests {
         let deltas = types.iter().filter(|it| it.ends_with("arguments.delta")).count();
         assert_eq!(deltas, 3);
         let calls = last["response"]["output"].as_array().unwrap();
-        let told: Vec<_> = calls.iter().map(|it| (&it["call_id"], &it["arguments"])).collect();
-        assert_eq!(told, [(&json!("a"), &json!("{}")), (&json!("b"), &json!("{}"))]);
+        let reported: Vec<_> = calls.iter().map(|it| (&it["call_id"], &it["arguments"])).collect();
+        assert_eq!(reported, [(&json!("a"), &json!("{}")), (&json!("b"), &json!("{}"))]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `GET /auth/account/export`: all that is kept of the caller.
+//! `GET /auth/account/export`: all that is stored of the caller.
 
 use actix_web::http::Method;
 use actix_web::http::header::{ACCEPT, CONTENT_DISPOSITION};
@@ -20,7 +20,7 @@ pub(crate) async fn export(
     api: Data<Api>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let (encoder, kind, name): (Box<dyn Encoder>, _, _) = if asks_for_json(&request) {
+    let (encoder, kind, name): (Box<dyn Encoder>, _, _) = if requests_json(&request) {
         (Box::new(Document::new()), "application/json", "attachment; filename=\"pia-export.json\"")
     } else {
         (Box::new(Archive::new()), "application/zip", "attachment; filename=\"pia-export.zip\"")
@@ -39,7 +39,7 @@ pub(crate) async fn export(
 
 /// Returns whether JSON is accepted by name and the archive is not; a client
 /// that accepts anything gets the archive.
-fn asks_for_json(request: &HttpRequest) -> bool {
+fn requests_json(request: &HttpRequest) -> bool {
     let accepted = request.headers().get_all(ACCEPT).filter_map(|it| it.to_str().ok());
     let kinds: Vec<String> = accepted
         .flat_map(|it| it.split(','))
@@ -66,9 +66,9 @@ mod tests {
 
     #[test]
     fn json_is_for_those_who_ask_for_it() {
-        let asks = |accept: &str| {
+        let requests = |accept: &str| {
             let request = TestRequest::default().insert_header((ACCEPT, accept));
-            asks_for_json(&request.to_http_request())
+            requests_json(&request.to_http_request())
         };
 
         for json in [
@@ -76,7 +76,7 @@ mod tests {
             "Application/JSON; charset=utf-8",
             "text/html, application/json;q=0.5",
         ] {
-            assert!(asks(json), "{json}");
+            assert!(requests(json), "{json}");
         }
         for archive in [
             "",
@@ -86,7 +86,7 @@ mod tests {
             "application/json, application/zip",
             "application/json;q=0",
         ] {
-            assert!(!asks(archive), "{archive}");
+            assert!(!requests(archive), "{archive}");
         }
     }
 }

@@ -13,7 +13,7 @@ const EXPORT_CHUNK_BYTES: usize = 32 * 1024;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// Reads page after page, and sends what becomes of it. Of what is kept, a
+/// Reads page after page, and sends what becomes of it. Of what is stored, a
 /// page and a piece are in memory, however slowly the client reads.
 pub(super) async fn write_export(
     export: StartedExport,

@@ -38,11 +38,11 @@ pub(crate) async fn begin(
 }
 
 impl TotpEnrolment {
-    fn new(shown: &Enrolment) -> Self {
+    fn new(presented: &Enrolment) -> Self {
         Self {
-            secret: shown.secret.expose().clone(),
-            otpauth_uri: shown.uri.expose().clone(),
-            qr_code: shown.picture.expose().clone(),
+            secret: presented.secret.expose().clone(),
+            otpauth_uri: presented.uri.expose().clone(),
+            qr_code: presented.picture.expose().clone(),
         }
     }
 }

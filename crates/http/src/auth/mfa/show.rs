@@ -13,7 +13,7 @@ use crate::Api;
 pub(crate) struct FactorsResponse {
     /// True if signing in with a password requires a code.
     totp_enabled: bool,
-    /// The recovery codes that are left; 0 where no code is asked for.
+    /// The recovery codes that are left; 0 where no code is requested.
     recovery_codes_left: u32,
     /// The passkeys of the account, blocked ones too.
     passkeys: usize,

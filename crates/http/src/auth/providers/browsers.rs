@@ -100,7 +100,7 @@ impl BrowserRedirects {
         redirect(url, verifier.map(|it| self.cookie(VERIFIER, it, "/", VERIFIER_SECONDS)))
     }
 
-    /// Tells whoever waits that a sign-in came to nothing, or else the browser
+    /// Reports whoever waits that a sign-in came to nothing, or else the browser
     /// itself: by a page, if it reads pages.
     pub(super) fn report_failure(
         &self,

@@ -58,7 +58,7 @@ pub(crate) struct CallbackQuery {
 impl CallbackQuery {
     fn from_request(request: &HttpRequest) -> Result<Self, ApiError> {
         if request.method() == Method::HEAD {
-            // Whatever only looks spends nothing: it is told what nobody's answer is.
+            // A mere lookup spends nothing: it gets the answer for an unknown caller.
             return Ok(Self::default());
         }
         let parameters = Parameters::from_request(request)?;

@@ -20,7 +20,7 @@ pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpRe
     };
     let browser = api.browsers.browser_secret(&request);
     let sign_in = api.identity.provider_sign_in.clone();
-    // That it failed is told in more than one way, so it is no failure here.
+    // That it failed is reported in more than one way, so it is no failure here.
     let begin = async move { Ok::<_, Unavailable>(sign_in.begin(wish, browser).await) };
     match api.runner.run(begin).await? {
         Ok(begun) => Ok(api.browsers.redirect_to_provider(&begun.url, &begun.browser)),

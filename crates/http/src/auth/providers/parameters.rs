@@ -5,7 +5,7 @@ use actix_web::web::Query;
 use pia_web::{ApiError, FieldError};
 
 /// The parameters of a query. One that stands there twice is refused where it
-/// is asked for: two readers might take different ones.
+/// is requested: two readers might take different ones.
 pub(super) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
@@ -17,8 +17,8 @@ impl Parameters {
     }
 
     pub(super) fn single(&self, name: &str) -> Result<Option<String>, ApiError> {
-        let mut given = self.0.iter().filter(|(it, _)| it == name);
-        match (given.next(), given.next()) {
+        let mut input = self.0.iter().filter(|(it, _)| it == name);
+        match (input.next(), input.next()) {
             (first, None) => Ok(first.map(|(_, value)| value.clone())),
             _ => Err(fault(name, "Each query parameter may appear only once.")),
         }

@@ -28,38 +28,38 @@ impl PresentedCode {
         let read = (&mut reading).deserialize(&mut json).and_then(|()| json.end());
         match read {
             Ok(()) => {}
-            Err(fault) if reading.shown.codes.is_empty() && !fault.is_data() => {
+            Err(fault) if reading.presented.codes.is_empty() && !fault.is_data() => {
                 return Err(malformed_json_error(&fault));
             }
             Err(_) => reading.is_invalid = true,
         }
-        let CodeVisitor { shown, is_invalid: is_odd } = reading;
-        Ok(if is_odd { Self { verifier: None, ..shown } } else { shown })
+        let CodeVisitor { presented, is_invalid: is_odd } = reading;
+        Ok(if is_odd { Self { verifier: None, ..presented } } else { presented })
     }
 }
 
 #[derive(Default)]
 struct CodeVisitor {
-    shown: PresentedCode,
+    presented: PresentedCode,
     /// True if anything is invalid.
     is_invalid: bool,
 }
 
 impl CodeVisitor {
-    fn code(&mut self, given: Value) {
-        match given {
-            Value::String(code) if self.shown.codes.len() < MAX_CODES => {
-                self.shown.codes.push(Secret::new(code));
+    fn code(&mut self, input: Value) {
+        match input {
+            Value::String(code) if self.presented.codes.len() < MAX_CODES => {
+                self.presented.codes.push(Secret::new(code));
             }
             Value::Null => {}
             _ => self.is_invalid = true,
         }
     }
 
-    fn verifier(&mut self, given: Value) {
-        match given {
-            Value::String(verifier) if self.shown.verifier.is_none() => {
-                self.shown.verifier = Some(Secret::new(verifier));
+    fn verifier(&mut self, input: Value) {
+        match input {
+            Value::String(verifier) if self.presented.verifier.is_none() => {
+                self.presented.verifier = Some(Secret::new(verifier));
             }
             Value::Null => {}
             _ => self.is_invalid = true,
@@ -108,14 +108,14 @@ mod tests {
 
     #[test]
     fn what_is_in_order_is_one_code_and_its_verifier() {
-        let shown = (vec!["c".to_owned()], Some("v".to_owned()));
+        let presented = (vec!["c".to_owned()], Some("v".to_owned()));
 
         for body in [
             r#"{"code":"c","codeVerifier":"v"}"#,
             r#" {"other":[{}],"codeVerifier":"v","code":"c","device":null} "#,
             r#"{"code":null,"code":"c","codeVerifier":"v"}"#,
         ] {
-            assert_eq!(parse(body), shown, "{body}");
+            assert_eq!(parse(body), presented, "{body}");
         }
     }
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_code_is_nothing_is_good_and_no_json_is_told_as_that() {
+    fn where_no_code_is_nothing_is_good_and_no_json_is_reported_as_such() {
         for body in ["{}", r#"{"code":5}"#, "[]", "7", "null", r#""code""#] {
             assert_eq!(parse(body), (Vec::new(), None), "{body}");
         }

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct AskedResponse {
+pub(crate) struct RequestedResponse {
     /// Comes back with the answer, within five minutes. It is good once.
     challenge_token: String,
     /// Options of `navigator.credentials`, as WebAuthn's JSON.
@@ -18,10 +18,10 @@ pub(crate) struct AskedResponse {
     public_key: Box<RawValue>,
 }
 
-impl AskedResponse {
-    pub(crate) fn new(asked: PasskeyOptions) -> Result<Self, ApiError> {
-        let challenge_token = asked.token.expose().clone();
-        let public_key = RawValue::from_string(asked.options).map_err(ApiError::internal)?;
+impl RequestedResponse {
+    pub(crate) fn new(requested: PasskeyOptions) -> Result<Self, ApiError> {
+        let challenge_token = requested.token.expose().clone();
+        let public_key = RawValue::from_string(requested.options).map_err(ApiError::internal)?;
         Ok(Self { challenge_token, public_key })
     }
 }

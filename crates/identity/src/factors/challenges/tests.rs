@@ -16,7 +16,7 @@ const KEY: [u8; 20] = *b"12345678901234567890";
 const RECOVERY: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 
 struct World {
-    kept: Arc<Factors>,
+    stored: Arc<Factors>,
     challenges: FactorChallenges,
     clock: Arc<ManualClock>,
     user: UserId,
@@ -24,18 +24,18 @@ struct World {
 
 /// Somebody whose factor is on, with one recovery code left.
 async fn world() -> World {
-    let kept = Arc::<Factors>::default();
+    let stored = Arc::<Factors>::default();
     let start = Timestamp::UNIX_EPOCH + Duration::from_secs(1_800_000_015);
     let clock = Arc::new(ManualClock::new(start));
-    let challenges = kept.challenges(Arc::<ManualClock>::clone(&clock));
+    let challenges = stored.challenges(Arc::<ManualClock>::clone(&clock));
     let user = UserId::generate();
-    let sealed = kept.seal(user, PURPOSE, &Secret::new(KEY.to_vec())).await.unwrap().unwrap();
+    let sealed = stored.seal(user, PURPOSE, &Secret::new(KEY.to_vec())).await.unwrap().unwrap();
     {
-        let mut state = kept.state.lock().unwrap();
+        let mut state = stored.state.lock().unwrap();
         state.factor = Some(Factor { sealed, state: FactorState::On });
         state.codes.extend(factors::recovery_codes::hash(user, &secret(RECOVERY)));
     }
-    World { kept, challenges, clock, user }
+    World { stored, challenges, clock, user }
 }
 
 fn secret(text: &str) -> Secret<String> {
@@ -72,9 +72,9 @@ fn is_wrong(outcome: &Result<Account, ChallengeError>) -> bool {
 }
 
 #[tokio::test]
-async fn whose_credentials_are_changed_meanwhile_is_not_asked() {
+async fn whose_credentials_are_changed_meanwhile_is_not_requested() {
     let world = world().await;
-    world.kept.state.lock().unwrap().meanwhile = Some(Meanwhile::Changed);
+    world.stored.state.lock().unwrap().meanwhile = Some(Meanwhile::Changed);
 
     let refused = world.challenges.challenge(&account(world.user)).await;
 
@@ -91,7 +91,7 @@ async fn a_code_meets_a_challenge_once() {
 
     assert_eq!(met.unwrap().user, world.user);
     assert!(is_gone(&again));
-    assert_eq!(world.kept.wrong_answers(), 0);
+    assert_eq!(world.stored.wrong_answers(), 0);
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn a_code_that_was_used_or_an_older_one_is_wrong() {
     assert!(is_wrong(&world.meet(&second, world.code(-1)).await));
     assert!(world.meet(&second, world.code(1)).await.is_ok());
     let step = world.clock.now().micros() / 30_000_000 + 1;
-    assert_eq!(world.kept.state.lock().unwrap().last_step, Some(Step(step)));
+    assert_eq!(world.stored.state.lock().unwrap().last_step, Some(Step(step)));
 }
 
 #[tokio::test]
@@ -130,10 +130,10 @@ async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
     let again = world.meet(&second, answer()).await;
 
     assert!(met.is_ok() && is_wrong(&again));
-    assert_eq!(world.kept.audited(), ["recovery_code.used"]);
-    let left = world.kept.state.lock().unwrap().codes.len().to_string();
-    let told = QueuedEmail::new("recovery-code-used").with("left", left);
-    assert_eq!(world.kept.state.lock().unwrap().letters, [told]);
+    assert_eq!(world.stored.audited(), ["recovery_code.used"]);
+    let left = world.stored.state.lock().unwrap().codes.len().to_string();
+    let reported = QueuedEmail::new("recovery-code-used").with("left", left);
+    assert_eq!(world.stored.state.lock().unwrap().letters, [reported]);
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn a_challenge_is_tried_five_times() {
     }
 
     assert!(is_gone(&world.meet(&token, world.code(0)).await));
-    assert_eq!(world.kept.wrong_answers(), 5);
+    assert_eq!(world.stored.wrong_answers(), 5);
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn the_fifth_wrong_code_warns_the_owner_once_a_day() {
         match world.meet(&token, nonsense).await.unwrap_err() {
             ChallengeError::Wrong { warn, .. } => warned.push(warn),
             // As if the wait were over.
-            _ => world.kept.give_back("", GuessRules::default()).await.unwrap(),
+            _ => world.stored.give_back("", GuessRules::default()).await.unwrap(),
         }
     }
     assert_eq!(warned, [false, false, false, false, true, false]);
@@ -192,7 +192,7 @@ async fn wrong_codes_make_the_next_wait_and_cost_no_tries_then() {
         assert!(matches!(answer, ChallengeError::TooMany { .. }), "{answer}");
     }
 
-    assert!(world.kept.state.lock().unwrap().challenges.values().any(|(_, tries)| *tries == 0));
+    assert!(world.stored.state.lock().unwrap().challenges.values().any(|(_, tries)| *tries == 0));
 }
 
 #[tokio::test]
@@ -203,14 +203,14 @@ async fn a_token_that_never_was_is_gone_and_costs_nobody_anything() {
         assert!(is_gone(&world.meet(&secret(text), world.code(0)).await), "{text}");
     }
 
-    assert_eq!(world.kept.wrong_answers(), 0);
+    assert_eq!(world.stored.wrong_answers(), 0);
 }
 
 #[tokio::test]
 async fn a_factor_that_was_taken_off_meets_no_challenge() {
     let world = world().await;
     let token = world.token().await;
-    world.kept.state.lock().unwrap().factor = None;
+    world.stored.state.lock().unwrap().factor = None;
 
     let met = world.meet(&token, world.code(0)).await;
 
@@ -222,25 +222,25 @@ async fn a_right_code_has_its_secret_sealed_anew_where_the_key_was_changed() {
     for changed in [false, true] {
         let world = world().await;
         let (token, wrong) = (world.token().await, FactorAnswer::Code(secret("nonsense")));
-        world.kept.state.lock().unwrap().key_changed = changed;
+        world.stored.state.lock().unwrap().key_changed = changed;
 
         world.meet(&token, wrong).await.unwrap_err();
-        let after_wrong = world.kept.state.lock().unwrap().resealed.len();
+        let after_wrong = world.stored.state.lock().unwrap().resealed.len();
         world.meet(&token, world.code(0)).await.unwrap();
 
-        let resealed = world.kept.state.lock().unwrap().resealed.len();
+        let resealed = world.stored.state.lock().unwrap().resealed.len();
         assert_eq!((after_wrong, resealed), (0, usize::from(changed)));
     }
 }
 
 #[tokio::test]
-async fn only_a_hash_of_the_token_is_kept() {
+async fn only_a_hash_of_the_token_is_stored() {
     let world = world().await;
 
     let token = world.token().await;
 
-    let state = world.kept.state.lock().unwrap();
-    let kept: Vec<_> = state.challenges.keys().collect();
-    assert_eq!(kept, [&token_hash::of_ours(&token)]);
-    assert_ne!(kept[0].0[..], token.expose().as_bytes()[..32]);
+    let state = world.stored.state.lock().unwrap();
+    let stored: Vec<_> = state.challenges.keys().collect();
+    assert_eq!(stored, [&token_hash::of_ours(&token)]);
+    assert_ne!(stored[0].0[..], token.expose().as_bytes()[..32]);
 }

@@ -15,7 +15,7 @@ use crate::ports::MockAccountStore;
 const START: u64 = 1_800_000_015;
 
 struct World {
-    kept: Arc<Factors>,
+    stored: Arc<Factors>,
     factors: SecondFactors,
     caller_cache: CallerCache,
     clock: Arc<ManualClock>,
@@ -23,7 +23,7 @@ struct World {
 }
 
 fn world() -> World {
-    let kept = Arc::<Factors>::default();
+    let stored = Arc::<Factors>::default();
     let start = Timestamp::UNIX_EPOCH + Duration::from_secs(START);
     let clock = Arc::new(ManualClock::new(start));
     let mut accounts = MockAccountStore::new();
@@ -32,9 +32,9 @@ fn world() -> World {
         .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let caller_cache = CallerCache::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
     let factors =
-        SecondFactors::new(kept.proofs(Arc::<ManualClock>::clone(&clock)), caller_cache.clone());
+        SecondFactors::new(stored.proofs(Arc::<ManualClock>::clone(&clock)), caller_cache.clone());
     let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
-    World { kept, factors, caller_cache, clock, session_ref }
+    World { stored, factors, caller_cache, clock, session_ref }
 }
 
 fn secret(text: &str) -> Secret<String> {
@@ -55,8 +55,8 @@ impl World {
     }
 
     /// Returns the code that an app with this secret displays now.
-    fn code(&self, shown: &Enrolment) -> Secret<String> {
-        let key = TotpSecret::try_from_base32(shown.secret.expose()).unwrap();
+    fn code(&self, presented: &Enrolment) -> Secret<String> {
+        let key = TotpSecret::try_from_base32(presented.secret.expose()).unwrap();
         let app = Builder::new().with_secret(key).build().unwrap();
         let now = u64::try_from(self.clock.now().micros() / 1_000_000).unwrap();
         secret(&app.generate(now).to_string())
@@ -64,10 +64,10 @@ impl World {
 
     /// A factor that is on, half a minute ago.
     async fn on(&self) -> (Enrolment, Vec<Secret<String>>) {
-        let shown = self.begin().await.unwrap();
-        let codes = self.factors.confirm(self.session_ref, self.code(&shown)).await.unwrap();
+        let presented = self.begin().await.unwrap();
+        let codes = self.factors.confirm(self.session_ref, self.code(&presented)).await.unwrap();
         self.clock.advance(Duration::from_secs(30));
-        (shown, codes.0)
+        (presented, codes.0)
     }
 }
 
@@ -76,27 +76,27 @@ async fn a_factor_is_on_once_its_first_code_was_seen() {
     let world = world();
     world.caller_cache.fresh(world.session_ref).await.unwrap();
 
-    let shown = world.begin().await.unwrap();
+    let presented = world.begin().await.unwrap();
     let before =
         world.factors.disable(world.session_ref, ReauthProof::Password(secret(PASSWORD))).await;
-    let codes = world.factors.confirm(world.session_ref, world.code(&shown)).await.unwrap();
+    let codes = world.factors.confirm(world.session_ref, world.code(&presented)).await.unwrap();
 
     assert!(matches!(before, Err(FactorChangeError::NotOn)));
     assert_eq!(codes.0.len(), 10);
-    assert_eq!(world.kept.audited(), ["factor.enabled"]);
-    assert_eq!(world.kept.letters(), ["factor-enabled"]);
-    assert_eq!(world.kept.state.lock().unwrap().kept, Some(world.session_ref.session));
+    assert_eq!(world.stored.audited(), ["factor.enabled"]);
+    assert_eq!(world.stored.letters(), ["factor-enabled"]);
+    assert_eq!(world.stored.state.lock().unwrap().stored, Some(world.session_ref.session));
     assert_eq!(world.caller_cache.cached(world.session_ref), None, "the gates look anew");
-    assert_eq!(world.kept.wrong(), 0);
+    assert_eq!(world.stored.wrong(), 0);
 }
 
 #[tokio::test]
-async fn only_hashes_of_recovery_codes_and_a_sealed_secret_are_kept() {
+async fn only_hashes_of_recovery_codes_and_a_sealed_secret_are_stored() {
     let world = world();
 
     let (_, codes) = world.on().await;
 
-    let state = world.kept.state.lock().unwrap();
+    let state = world.stored.state.lock().unwrap();
     let expected: Vec<_> = codes
         .iter()
         .filter_map(|it| factors::recovery_codes::hash(world.session_ref.user, it))
@@ -108,8 +108,8 @@ async fn only_hashes_of_recovery_codes_and_a_sealed_secret_are_kept() {
 #[tokio::test]
 async fn a_wrong_code_puts_nothing_on_and_is_counted() {
     let world = world();
-    let shown = world.begin().await.unwrap();
-    let code = world.code(&shown);
+    let presented = world.begin().await.unwrap();
+    let code = world.code(&presented);
     let wrong = if code.expose() == "123456" { "654321" } else { "123456" };
 
     for text in [wrong, "", "nonsense"] {
@@ -117,31 +117,31 @@ async fn a_wrong_code_puts_nothing_on_and_is_counted() {
         assert!(matches!(refused, Err(ConfirmError::WrongCode)), "{text}");
     }
 
-    assert_eq!((world.kept.wrong(), world.kept.audited()), (3, vec![]));
+    assert_eq!((world.stored.wrong(), world.stored.audited()), (3, vec![]));
 }
 
 #[tokio::test]
-async fn wrong_codes_are_limited_and_the_wait_is_told() {
+async fn wrong_codes_are_limited_and_the_wait_is_reported() {
     let world = world();
-    let shown = world.begin().await.unwrap();
+    let presented = world.begin().await.unwrap();
     for _ in 0..10 {
         world.factors.confirm(world.session_ref, secret("nonsense")).await.unwrap_err();
     }
 
-    let refused = world.factors.confirm(world.session_ref, world.code(&shown)).await;
+    let refused = world.factors.confirm(world.session_ref, world.code(&presented)).await;
 
     let wait = Duration::from_secs(90);
-    assert!(matches!(refused, Err(ConfirmError::TooMany { wait: told }) if told == wait));
+    assert!(matches!(refused, Err(ConfirmError::TooMany { wait: reported }) if reported == wait));
 }
 
 #[tokio::test]
 async fn a_secret_waits_a_quarter_of_an_hour_for_its_code() {
     let world = world();
     let nothing = world.factors.confirm(world.session_ref, secret("123456")).await;
-    let shown = world.begin().await.unwrap();
+    let presented = world.begin().await.unwrap();
     world.clock.advance(Duration::from_mins(15));
 
-    let late = world.factors.confirm(world.session_ref, world.code(&shown)).await;
+    let late = world.factors.confirm(world.session_ref, world.code(&presented)).await;
 
     assert!(matches!(nothing, Err(ConfirmError::NotBegun)));
     assert!(matches!(late, Err(ConfirmError::NotBegun)));
@@ -163,19 +163,19 @@ async fn a_second_beginning_takes_the_place_of_the_first() {
 #[tokio::test]
 async fn while_a_factor_is_on_none_is_begun_or_confirmed() {
     let world = world();
-    let (shown, _) = world.on().await;
+    let (presented, _) = world.on().await;
 
     let begun = world.begin().await;
-    let confirmed = world.factors.confirm(world.session_ref, world.code(&shown)).await;
+    let confirmed = world.factors.confirm(world.session_ref, world.code(&presented)).await;
 
     assert!(matches!(begun, Err(EnrolError::AlreadyOn)));
     assert!(matches!(confirmed, Err(ConfirmError::NotBegun)));
 }
 
 #[tokio::test]
-async fn whoever_is_deleted_while_they_begin_is_told_as_gone() {
+async fn whoever_is_deleted_while_they_begin_is_reported_as_gone() {
     let world = world();
-    world.kept.state.lock().unwrap().meanwhile = Some(Meanwhile::Deleted);
+    world.stored.state.lock().unwrap().meanwhile = Some(Meanwhile::Deleted);
 
     let begun = world.begin().await;
 
@@ -186,11 +186,11 @@ async fn whoever_is_deleted_while_they_begin_is_told_as_gone() {
 async fn any_fresh_proof_takes_the_factor_off() {
     for number in 0..3 {
         let world = world();
-        let (shown, codes) = world.on().await;
+        let (presented, codes) = world.on().await;
         let (action, letter) = ("factor.disabled", "factor-disabled");
         let (proof, audited, letters) = match number {
             0 => (ReauthProof::Password(secret(PASSWORD)), vec![action], vec![letter]),
-            1 => (by_code(world.code(&shown)), vec![action], vec![letter]),
+            1 => (by_code(world.code(&presented)), vec![action], vec![letter]),
             _ => (
                 by_recovery_code(&codes[7]),
                 vec!["recovery_code.used", action],
@@ -200,10 +200,10 @@ async fn any_fresh_proof_takes_the_factor_off() {
 
         world.factors.disable(world.session_ref, proof).await.unwrap();
 
-        assert!(world.kept.state.lock().unwrap().factor.is_none());
-        assert_eq!(world.kept.audited()[1..], audited);
-        assert_eq!(world.kept.letters()[1..], letters);
-        assert_eq!(world.kept.wrong(), 0);
+        assert!(world.stored.state.lock().unwrap().factor.is_none());
+        assert_eq!(world.stored.audited()[1..], audited);
+        assert_eq!(world.stored.letters()[1..], letters);
+        assert_eq!(world.stored.wrong(), 0);
     }
 }
 
@@ -228,16 +228,16 @@ async fn a_wrong_proof_changes_nothing_and_is_counted() {
         assert!(matches!(refused, Err(FactorChangeError::WrongProof)), "{refused:?}");
     }
 
-    assert_eq!(world.kept.wrong(), count);
-    assert_eq!(world.kept.audited(), ["factor.enabled"]);
-    assert_eq!(world.kept.state.lock().unwrap().codes.len(), codes.len());
+    assert_eq!(world.stored.wrong(), count);
+    assert_eq!(world.stored.audited(), ["factor.enabled"]);
+    assert_eq!(world.stored.state.lock().unwrap().codes.len(), codes.len());
 }
 
 #[tokio::test]
 async fn a_code_that_was_used_proves_nothing_again() {
     let world = world();
-    let (shown, codes) = world.on().await;
-    let code = world.code(&shown);
+    let (presented, codes) = world.on().await;
+    let code = world.code(&presented);
     let proof = || by_code(code.clone());
 
     world.factors.regenerate_codes(world.session_ref, proof()).await.unwrap();
@@ -246,30 +246,30 @@ async fn a_code_that_was_used_proves_nothing_again() {
 
     assert!(matches!(replayed, Err(FactorChangeError::WrongProof)));
     assert!(matches!(old, Err(FactorChangeError::WrongProof)), "the codes before are gone");
-    assert_eq!(world.kept.audited(), ["factor.enabled", "recovery_codes.regenerated"]);
-    assert_eq!(world.kept.letters(), ["factor-enabled", "recovery-codes-regenerated"]);
+    assert_eq!(world.stored.audited(), ["factor.enabled", "recovery_codes.regenerated"]);
+    assert_eq!(world.stored.letters(), ["factor-enabled", "recovery-codes-regenerated"]);
 }
 
 #[tokio::test]
-async fn the_owner_is_told_that_a_recovery_code_made_new_ones() {
+async fn the_owner_is_informed_that_a_recovery_code_made_new_ones() {
     let world = world();
     let (_, codes) = world.on().await;
 
     world.factors.regenerate_codes(world.session_ref, by_recovery_code(&codes[3])).await.unwrap();
 
     let letters = ["recovery-code-used", "recovery-codes-regenerated"].map(QueuedEmail::new);
-    assert_eq!(world.kept.state.lock().unwrap().letters[1..], letters);
+    assert_eq!(world.stored.state.lock().unwrap().letters[1..], letters);
     let audited = ["recovery_code.used", "recovery_codes.regenerated"];
-    assert_eq!(world.kept.audited()[1..], audited);
+    assert_eq!(world.stored.audited()[1..], audited);
 }
 
 #[tokio::test]
 async fn with_its_key_lost_an_authenticator_is_taken_off_by_other_proofs() {
     let world = world();
-    let (shown, codes) = world.on().await;
-    world.kept.state.lock().unwrap().key_lost = true;
+    let (presented, codes) = world.on().await;
+    world.stored.state.lock().unwrap().key_lost = true;
 
-    let by_app = world.factors.disable(world.session_ref, by_code(world.code(&shown))).await;
+    let by_app = world.factors.disable(world.session_ref, by_code(world.code(&presented))).await;
     let by_paper = world.factors.disable(world.session_ref, by_recovery_code(&codes[0])).await;
 
     assert!(matches!(by_app, Err(FactorChangeError::WrongProof)));
@@ -282,7 +282,7 @@ async fn nobody_begins_without_the_accounts_password() {
 
     let silent = world.factors.begin(world.session_ref, None).await;
     let guessed = world.factors.begin(world.session_ref, Some(secret("a guess"))).await;
-    let counted = world.kept.wrong();
+    let counted = world.stored.wrong();
     for _ in 1..10 {
         world.factors.begin(world.session_ref, Some(secret("a guess"))).await.unwrap_err();
     }
@@ -292,7 +292,7 @@ async fn nobody_begins_without_the_accounts_password() {
     assert!(matches!(guessed, Err(EnrolError::Owner(OwnerError::Wrong))));
     assert_eq!(counted, 1);
     assert!(matches!(late, Err(EnrolError::Owner(OwnerError::TooMany { .. }))));
-    assert!(world.kept.state.lock().unwrap().factor.is_none());
+    assert!(world.stored.state.lock().unwrap().factor.is_none());
 }
 
 #[tokio::test]
@@ -300,7 +300,7 @@ async fn an_account_without_a_password_begins_right_after_a_sign_in() {
     let world = world();
     let now = world.clock.now();
     let begin = async |began_at| {
-        world.kept.has_no_password(began_at);
+        world.stored.has_no_password(began_at);
         world.factors.begin(world.session_ref, None).await
     };
     let (fresh, old) = (now - Duration::from_mins(10), now - Duration::from_secs(601));

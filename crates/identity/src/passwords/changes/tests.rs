@@ -17,22 +17,22 @@ const NEW: &str = "a perfectly fine passphrase";
 
 struct World {
     post: Arc<Post>,
-    kept: Arc<Factors>,
+    stored: Arc<Factors>,
     changes: PasswordChanges,
 }
 
 fn world() -> World {
-    let (post, kept) = (Post::open(), Arc::<Factors>::default());
+    let (post, stored) = (Post::open(), Arc::<Factors>::default());
     let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let passwords = PasswordPorts {
         store: Arc::clone(&post) as _,
         hasher: Post::hasher(),
         rules: LiveSetting::new(RegistrationRules::default()),
     };
-    let ports = FactorPorts { accounts: post.accounts(), ..kept.ports() };
-    let proofs = FactorProofs { ports, ..kept.proofs(clock) };
+    let ports = FactorPorts { accounts: post.accounts(), ..stored.ports() };
+    let proofs = FactorProofs { ports, ..stored.proofs(clock) };
     let changes = PasswordChanges::new(proofs, passwords, post.caller_cache());
-    World { post, kept, changes }
+    World { post, stored, changes }
 }
 
 impl World {
@@ -69,7 +69,7 @@ async fn whoever_knows_the_password_chooses_another() {
     assert_eq!(world.changes.caller_cache.cached(standing), None);
     assert_eq!(world.post.letters(), [("password-changed", ada)]);
     assert_eq!(world.post.audited(), ["password.changed", "session.ended"]);
-    assert_eq!(world.kept.wrong(), 0);
+    assert_eq!(world.stored.wrong(), 0);
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn a_wrong_password_is_counted_and_changes_nothing() {
         assert!(matches!(refused, Err(ChangePasswordError::WrongPassword)), "{refused:?}");
     }
 
-    assert_eq!(world.kept.wrong(), 3);
+    assert_eq!(world.stored.wrong(), 3);
     assert_eq!(world.stored_hash(ada), format!("kept {OLD}"));
 }
 
@@ -101,7 +101,7 @@ async fn after_ten_wrong_ones_the_right_one_waits_too() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_the_new_password_is_told_and_counts_as_no_guess() {
+async fn what_is_wrong_with_the_new_password_is_reported_and_counts_as_no_guess() {
     let world = world();
     let ada = world.ada();
 
@@ -110,17 +110,17 @@ async fn what_is_wrong_with_the_new_password_is_told_and_counts_as_no_guess() {
     {
         match world.change(ada, OLD, new).await {
             Err(ChangePasswordError::Invalid(faults)) => {
-                let told: Vec<_> = faults.iter().map(|it| (it.field, it.code)).collect();
-                assert_eq!(told, [("newPassword", code)]);
+                let reported: Vec<_> = faults.iter().map(|it| (it.field, it.code)).collect();
+                assert_eq!(reported, [("newPassword", code)]);
             }
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(world.kept.wrong(), 0);
+    assert_eq!(world.stored.wrong(), 0);
 }
 
 #[tokio::test]
-async fn who_has_no_password_and_who_is_gone_are_told_so() {
+async fn who_has_no_password_and_who_is_gone_are_reported() {
     let world = world();
     let vouched = world.post.person("vouched@example.org", None);
 

@@ -35,7 +35,7 @@ fn forgiving() -> MockPasswordThrottleStore {
     throttle
 }
 
-/// Ada, who has just asked for a letter.
+/// Ada, who has just requested a letter.
 async fn request_reset() -> (Arc<Post>, PasswordResets, UserId) {
     let post = Post::open();
     let ada = post.person(ADA, Some("kept old"));
@@ -122,7 +122,7 @@ async fn a_token_of_another_kind_of_letter_resets_nothing() {
 }
 
 #[tokio::test]
-async fn a_weak_password_is_told_and_leaves_the_token_good() {
+async fn a_weak_password_is_reported_and_leaves_the_token_good() {
     let (post, resets, _) = request_reset().await;
     let token = post.token();
 
@@ -136,8 +136,8 @@ async fn a_weak_password_is_told_and_leaves_the_token_good() {
     ] {
         match resets.reset(ADA, &token, secret(password), &device()).await {
             Err(ResetError::Invalid(faults)) => {
-                let told: Vec<_> = faults.iter().map(|it| (it.field, it.code)).collect();
-                assert_eq!(told, [("newPassword", code)]);
+                let reported: Vec<_> = faults.iter().map(|it| (it.field, it.code)).collect();
+                assert_eq!(reported, [("newPassword", code)]);
             }
             other => panic!("{other:?}"),
         }
@@ -155,7 +155,7 @@ async fn who_does_not_hold_the_token_learns_nothing_of_a_name() {
 }
 
 #[tokio::test]
-async fn whoever_asks_takes_the_same_steps_to_the_same_answer() {
+async fn whoever_requests_takes_the_same_steps_to_the_same_answer() {
     let (post, resets, ada) = request_reset().await;
     post.person("vouched@example.org", None);
     post.steps();
@@ -169,7 +169,7 @@ async fn whoever_asks_takes_the_same_steps_to_the_same_answer() {
 }
 
 #[tokio::test]
-async fn an_address_gets_three_letters_and_nobody_is_told() {
+async fn an_address_gets_three_letters_and_nobody_is_reported() {
     let (post, resets, ada) = request_reset().await;
 
     for email in [ADA, " ADA+pia@example.org", ADA, ADA] {
@@ -180,7 +180,7 @@ async fn an_address_gets_three_letters_and_nobody_is_told() {
 }
 
 #[tokio::test]
-async fn without_mail_that_is_said_before_anything_else() {
+async fn without_mail_that_is_stated_before_anything_else() {
     let (post, resets, _) = request_reset().await;
     post.mail.set(false);
     post.steps();

@@ -12,7 +12,7 @@ use crate::fakes::{Factors, PASSWORD};
 use crate::ports::{AccountStore, MockAccountStore};
 use crate::sessions::access_tokens::SessionRef;
 
-/// Answers as it is told, and keeps what it is asked.
+/// Answers as prepared, and records its calls.
 struct Answering(ErasureOutcome, Mutex<Vec<AccountErasure>>);
 
 #[async_trait]
@@ -36,14 +36,14 @@ struct DeletionProof {
     eraser: Arc<Answering>,
     caller_cache: CallerCache,
     caller: SessionRef,
-    kept: Arc<Factors>,
+    stored: Arc<Factors>,
 }
 
 fn leaving(erasure: ErasureOutcome, provider: Option<&'static str>) -> DeletionProof {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let caller = SessionRef { user: UserId::generate(), session: SessionId::generate() };
-    let kept = Arc::<Factors>::default();
-    let mut ports = kept.ports();
+    let stored = Arc::<Factors>::default();
+    let mut ports = stored.ports();
     if let Some(provider) = provider {
         let mut accounts = MockAccountStore::new();
         accounts.expect_find().returning(move |user| {
@@ -59,7 +59,7 @@ fn leaving(erasure: ErasureOutcome, provider: Option<&'static str>) -> DeletionP
     let settings = LiveSetting::new(FactorSettings::default());
     let owners = Reauthenticator::new(FactorProofs { ports, settings, clock });
     let deletion = AccountDeletion::new(owners, Arc::clone(&eraser) as _, caller_cache.clone());
-    DeletionProof { deletion, eraser, caller_cache, caller, kept }
+    DeletionProof { deletion, eraser, caller_cache, caller, stored }
 }
 
 impl DeletionProof {
@@ -76,7 +76,7 @@ impl DeletionProof {
 
     fn signed_in(self, ago: Duration) -> Self {
         let now = Timestamp::UNIX_EPOCH;
-        self.kept.state.lock().unwrap().began_at = Some(now - ago);
+        self.stored.state.lock().unwrap().began_at = Some(now - ago);
         self
     }
 
@@ -107,8 +107,8 @@ async fn nobody_leaves_by_accident_or_on_a_guess() {
     let ada = leaving(ErasureOutcome::Erased, None);
 
     for confirm in ["", "delete", "DELETE ", "yes"] {
-        let told = ada.say(confirm, Some(PASSWORD)).await;
-        assert!(matches!(told, Err(DeleteError::Invalid(it)) if it[0].field == "confirm"));
+        let reported = ada.say(confirm, Some(PASSWORD)).await;
+        assert!(matches!(reported, Err(DeleteError::Invalid(it)) if it[0].field == "confirm"));
     }
     let silent = ada.deletion.delete(ada.standing(), DeletionRequest::default()).await;
     let without = ada.say("DELETE", None).await;
@@ -125,14 +125,14 @@ async fn wrong_passwords_are_counted_and_right_ones_are_not() {
     let ada = leaving(ErasureOutcome::LastAdmin, None);
 
     for _ in 0..20 {
-        let told = ada.say("DELETE", Some(PASSWORD)).await;
-        assert!(matches!(told, Err(DeleteError::LastAdmin)));
+        let reported = ada.say("DELETE", Some(PASSWORD)).await;
+        assert!(matches!(reported, Err(DeleteError::LastAdmin)));
     }
     let mut refused = 0;
     for _ in 0..12 {
         match ada.say("DELETE", Some("a guess")).await {
             Err(DeleteError::TooMany { .. }) => refused += 1,
-            told => assert!(matches!(told, Err(DeleteError::WrongPassword))),
+            reported => assert!(matches!(reported, Err(DeleteError::WrongPassword))),
         }
     }
 
@@ -146,14 +146,17 @@ async fn whom_a_provider_vouches_for_signs_in_again() {
 
     assert!(fresh.say("DELETE", None).await.is_ok());
     for password in [None, Some(PASSWORD)] {
-        let told = stale.say("DELETE", password).await;
-        assert!(matches!(told, Err(DeleteError::Owner(OwnerError::SignInAgain))), "{told:?}");
+        let reported = stale.say("DELETE", password).await;
+        assert!(
+            matches!(reported, Err(DeleteError::Owner(OwnerError::SignInAgain))),
+            "{reported:?}"
+        );
     }
     assert!(stale.requests().is_empty());
 }
 
 #[tokio::test]
-async fn what_stands_in_the_way_is_told() {
+async fn what_stands_in_the_way_is_reported() {
     let nobody = leaving(ErasureOutcome::Erased, Some("nobody"));
     let over = leaving(ErasureOutcome::SessionOver, Some("google")).signed_in(Duration::ZERO);
     let gone = leaving(ErasureOutcome::Gone, Some("google")).signed_in(Duration::ZERO);

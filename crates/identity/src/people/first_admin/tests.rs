@@ -101,7 +101,7 @@ async fn once_there_is_an_administrator_the_token_is_not_even_looked_at() {
 }
 
 #[tokio::test]
-async fn whose_token_ended_while_it_was_looked_at_is_told_why() {
+async fn whose_token_ended_while_it_was_looked_at_is_reported_why() {
     let (mut store, mut order) = (MockFirstAdminStore::new(), mockall::Sequence::new());
     for exists in [false, true] {
         store.expect_exists().once().in_sequence(&mut order).return_once(move || Ok(exists));
@@ -114,7 +114,7 @@ async fn whose_token_ended_while_it_was_looked_at_is_told_why() {
 }
 
 #[tokio::test]
-async fn all_that_is_wrong_is_told_at_once() {
+async fn all_that_is_wrong_is_reported_at_once() {
     let wrong = NewAdmin {
         email: "nobody".to_owned(),
         password: secret("short"),
@@ -129,7 +129,7 @@ async fn all_that_is_wrong_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn what_the_store_refuses_is_told_apart_and_leaves_the_token() {
+async fn what_the_store_refuses_is_distinguished_and_leaves_the_token() {
     let appoint = async |outcome| {
         Ports::storing(outcome).build().create_first_admin(&secret("right"), admin()).await
     };

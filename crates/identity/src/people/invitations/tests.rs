@@ -18,10 +18,10 @@ fn to(email: Option<&str>) -> Invitation {
 }
 
 #[tokio::test]
-async fn the_link_holds_what_is_kept_as_a_hash_alone() {
-    let kept = Arc::new(std::sync::Mutex::new(None));
+async fn the_link_holds_what_is_stored_as_a_hash_alone() {
+    let stored = Arc::new(std::sync::Mutex::new(None));
     let mut store = MockInvitationStore::new();
-    let add = Arc::clone(&kept);
+    let add = Arc::clone(&stored);
     store.expect_add().once().returning(move |new, effects| {
         *add.lock().unwrap() = Some((new, effects));
         Ok(true)
@@ -29,7 +29,7 @@ async fn the_link_holds_what_is_kept_as_a_hash_alone() {
 
     let made = invitations(store).create(None, to(Some(" Ada@Example.org "))).await.unwrap();
 
-    let (new, effects) = kept.lock().unwrap().take().unwrap();
+    let (new, effects) = stored.lock().unwrap().take().unwrap();
     let beginning = "https://pia.example.com/pia/auth/register.html?invitation=";
     let token = made.link.expose().strip_prefix(beginning).unwrap();
     assert_eq!(hash(&Secret::new(token.to_owned())), Some(new.hash));

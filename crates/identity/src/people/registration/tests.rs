@@ -108,7 +108,7 @@ async fn an_account_is_stored_with_its_hash_its_limit_and_its_audit_entry() {
 }
 
 #[tokio::test]
-async fn all_that_is_wrong_is_told_at_once() {
+async fn all_that_is_wrong_is_reported_at_once() {
     let person = RegistrationForm {
         email: "nobody".to_owned(),
         password: Secret::new("short".to_owned()),
@@ -147,7 +147,7 @@ async fn a_password_is_weak_that_is_the_address_or_the_name() {
 }
 
 #[tokio::test]
-async fn a_declaration_is_owed_only_where_the_operator_requires_it() {
+async fn a_declaration_is_required_only_where_the_operator_requires_it() {
     let undeclared = RegistrationForm { customer: CustomerType::NotDeclared, ..person() };
     let lax = registration(storing(Registered::Stored), RegistrationRules::default());
 
@@ -158,19 +158,19 @@ async fn a_declaration_is_owed_only_where_the_operator_requires_it() {
 }
 
 #[tokio::test]
-async fn the_company_of_a_trader_is_kept_and_of_no_one_else() {
+async fn the_company_of_a_trader_is_stored_and_of_no_one_else() {
     let company = |customer| RegistrationForm {
         customer,
         company_name: Some(" Engines Ltd ".to_owned()),
         ..person()
     };
-    let kept = async |customer| {
+    let stored = async |customer| {
         let registration = registration(storing(Registered::Stored), declared_only());
         made(registration.register(company(customer)).await).company_name
     };
 
-    assert_eq!(kept(CustomerType::Business).await.as_deref(), Some("Engines Ltd"));
-    assert_eq!(kept(CustomerType::Consumer).await, None);
+    assert_eq!(stored(CustomerType::Business).await.as_deref(), Some("Engines Ltd"));
+    assert_eq!(stored(CustomerType::Consumer).await, None);
 }
 
 #[tokio::test]
@@ -243,7 +243,7 @@ async fn only_addresses_of_allowed_domains_come_in() {
 }
 
 #[tokio::test]
-async fn a_taken_address_and_taken_seats_are_told_apart() {
+async fn a_taken_address_and_taken_seats_are_distinguished() {
     let register = async |outcome| {
         let registration = registration(storing(outcome), RegistrationRules::default());
         registration.register(person()).await
@@ -257,7 +257,7 @@ async fn a_taken_address_and_taken_seats_are_told_apart() {
 }
 
 #[tokio::test]
-async fn where_addresses_are_verified_a_taken_one_is_told_to_its_owner_alone() {
+async fn where_addresses_are_verified_a_taken_one_is_reported_to_its_owner_alone() {
     let (fresh, taken) = (Post::open(), Post::open());
     let owner = taken.person("ADA@example.org", Some("kept"));
     taken.prove(owner);

@@ -1,4 +1,4 @@
-//! Whom the use case tells of a change, and what it tells the caller.
+//! Notices of a change, and the use case's results.
 
 use pia_kernel::SessionId;
 use pia_testkit::FixedClock;
@@ -31,7 +31,7 @@ async fn remembered(roles: &Roles) -> SessionRef {
 }
 
 #[tokio::test]
-async fn a_role_is_given_within_the_licence_with_an_entry_of_who_did_it() {
+async fn a_role_is_granted_within_the_licence_with_an_entry_of_who_did_it() {
     let (by, user) = (UserId::generate(), UserId::generate());
     let mut store = MockRoleStore::new();
     store
@@ -63,7 +63,7 @@ async fn every_change_is_seen_by_the_gates_at_once() {
 }
 
 #[tokio::test]
-async fn who_is_shut_out_is_told_by_mail() {
+async fn who_is_shut_out_is_reported_by_mail() {
     let user = UserId::generate();
     let mut store = MockRoleStore::new();
     store
@@ -79,7 +79,7 @@ async fn who_is_shut_out_is_told_by_mail() {
 }
 
 #[tokio::test]
-async fn every_refusal_is_told_with_its_limit() {
+async fn every_refusal_is_reported_with_its_limit() {
     let user = UserId::generate();
     let mut store = MockRoleStore::new();
     store.expect_set_role().returning(|_, _, _, _| Ok(RoleChange::AdminsTaken));

@@ -69,7 +69,7 @@ async fn a_token_is_good_for_its_own_user_for_a_day() {
 }
 
 #[tokio::test]
-async fn whoever_asks_for_a_letter_takes_the_same_steps_to_the_same_answer() {
+async fn whoever_requests_a_letter_takes_the_same_steps_to_the_same_answer() {
     let (post, verification, ada) = reminded().await;
     let verified = post.person("verified@example.org", Some("kept"));
     verification.redeem(ada, &post.token()).await.unwrap();
@@ -84,7 +84,7 @@ async fn whoever_asks_for_a_letter_takes_the_same_steps_to_the_same_answer() {
 }
 
 #[tokio::test]
-async fn an_address_gets_three_letters_and_nobody_is_told() {
+async fn an_address_gets_three_letters_and_nobody_is_reported() {
     let (post, verification, ada) = reminded().await;
 
     for email in [ADA, " ADA@example.org", ADA, ADA] {
@@ -107,7 +107,7 @@ async fn what_cannot_be_an_address_has_no_letter_and_no_other_answer() {
 }
 
 #[tokio::test]
-async fn without_mail_that_is_said_before_anything_else() {
+async fn without_mail_that_is_stated_before_anything_else() {
     let (post, verification, _) = reminded().await;
     post.mail.set(false);
     post.steps();
@@ -146,21 +146,21 @@ async fn who_owes_it_is_refused_where_nobody_sends_mail() {
     let account = post.account(post.person(ADA, Some("kept"))).unwrap();
     post.mail.set(false);
 
-    let owed = post.verification(true).outstanding(&account).await;
+    let required = post.verification(true).outstanding(&account).await;
 
-    assert!(matches!(owed, Err(OutstandingRequirement::Verification)));
+    assert!(matches!(required, Err(OutstandingRequirement::Verification)));
     assert_eq!(post.letters(), []);
 }
 
 #[tokio::test]
-async fn an_owner_is_told_three_times_an_hour_that_their_address_was_registered_again() {
+async fn an_owner_is_reported_three_times_an_hour_that_their_address_was_registered_again() {
     let post = Post::open();
     let ada = post.person(ADA, Some("kept"));
     post.prove(ada);
     let verification = post.verification(true);
 
     for email in [ADA, "ADA@example.org", ADA, ADA] {
-        verification.tell_owner(email, UserId::generate()).await.unwrap();
+        verification.report_owner(email, UserId::generate()).await.unwrap();
 
         assert_eq!(post.steps(), ["count", "look", "write"]);
     }
@@ -177,18 +177,18 @@ async fn who_may_be_the_first_to_read_letters_there_chooses_a_password_of_their_
     let verification = post.verification(true);
 
     for email in [ADA, "bob@example.org"] {
-        verification.tell_owner(email, UserId::generate()).await.unwrap();
+        verification.report_owner(email, UserId::generate()).await.unwrap();
     }
 
     assert_eq!(post.letters(), [("password-reset", ada), ("address-taken", bob)]);
 }
 
 #[tokio::test]
-async fn a_newcomer_is_not_told_of_themselves_and_takes_the_same_steps() {
+async fn a_newcomer_is_not_reported_of_themselves_and_takes_the_same_steps() {
     let post = Post::open();
     let ada = post.person(ADA, Some("kept"));
 
-    post.verification(true).tell_owner(ADA, ada).await.unwrap();
+    post.verification(true).report_owner(ADA, ada).await.unwrap();
 
     assert_eq!(post.steps(), ["count", "look", "write"]);
     assert_eq!(post.letters(), []);

@@ -29,7 +29,7 @@ fn account() -> Account {
     Account::local(UserId::generate(), "ada@example.org".to_owned(), NOW)
 }
 
-/// Returns a fake that finds nobody at first, and this account when it is asked
+/// Returns a fake that finds nobody at first, and this account when it is called
 /// again.
 fn knowing_later(later: Option<KnownAccount>) -> MockProviderAccounts {
     knowing_later_at(later, false)
@@ -109,7 +109,7 @@ async fn whoever_was_registered_meanwhile_in_another_tab_is_let_in() {
 }
 
 #[tokio::test]
-async fn what_the_store_refuses_is_told_apart() {
+async fn what_the_store_refuses_is_distinguished() {
     let refused = async |outcome| {
         let accounts = registering(outcome);
         let people = people(knowing_later(None), accounts, RegistrationPolicy::Open, true);
@@ -138,7 +138,7 @@ async fn nothing_is_made_while_the_licence_or_the_operator_does_not_let_it() {
 }
 
 #[tokio::test]
-async fn an_outage_is_told_as_one() {
+async fn an_outage_is_reported_as_one() {
     let mut known = MockProviderAccounts::new();
     known.expect_find().returning(|_, _| Err(Unavailable::new("storage", "down")));
     let people = people(known, MockAccountStore::new(), RegistrationPolicy::Open, true);

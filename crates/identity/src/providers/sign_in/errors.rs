@@ -12,7 +12,7 @@ pub enum StartSessionError {
     /// Redirect target is not allowed.
     #[error(transparent)]
     Destination(#[from] DestinationError),
-    /// The state is longer than can be kept.
+    /// The state is longer than can be stored.
     #[error("the state is too long")]
     StateTooLong {
         /// Maximum number of characters.
@@ -57,7 +57,7 @@ pub enum ProviderSignInError {
     /// trusted.
     #[error("the provider's answer is not good")]
     ProviderFailed,
-    /// The provider tells no address.
+    /// The provider reports no address.
     #[error("the provider tells no address")]
     EmailMissing,
     /// The provider does not say that the address is theirs.

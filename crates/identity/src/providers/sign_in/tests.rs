@@ -1,5 +1,5 @@
 //! Beginning, coming back and redeeming, with ports that say what they are
-//! told to.
+//! reported to.
 
 use pia_kernel::{SessionId, Timestamp, UserId};
 use pia_testkit::FixedClock;
@@ -101,7 +101,7 @@ fn wish() -> ProviderSignInRequest {
 }
 
 #[tokio::test]
-async fn what_is_kept_of_a_sign_in_opens_with_what_the_browser_and_the_provider_have() {
+async fn what_is_stored_of_a_sign_in_opens_with_what_the_browser_and_the_provider_have() {
     let mut fixture = Fixture::default();
     fixture
         .providers
@@ -121,7 +121,7 @@ async fn what_is_kept_of_a_sign_in_opens_with_what_the_browser_and_the_provider_
 }
 
 #[tokio::test]
-async fn a_provider_that_is_away_is_told_with_the_state_and_nothing_is_kept() {
+async fn a_provider_that_is_away_is_reported_with_the_state_and_nothing_is_stored() {
     let mut fixture = Fixture::default();
     fixture.providers.expect_authorization_url().returning(|_, _| Err(ProviderError::Unreachable));
 
@@ -135,7 +135,7 @@ async fn a_provider_that_is_away_is_told_with_the_state_and_nothing_is_kept() {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_not_set_up_is_told_to_whoever_waits() {
+async fn a_provider_that_is_not_set_up_is_reported_to_whoever_waits() {
     let nobody = ProviderSignInRequest { target: None, challenge: None, ..wish() };
     let waits = "http://localhost:1/?error=e&state=s%26t";
     for (wish, waiting) in [(wish(), Some(waits)), (nobody, None)] {

@@ -16,7 +16,7 @@ fn persona(of: &str, entry: Option<&str>) -> SettingChange {
 }
 
 #[test]
-fn a_group_that_says_nothing_has_the_default_quotas_and_no_limits() {
+fn a_group_that_states_nothing_has_the_default_quotas_and_no_limits() {
     let settings = GroupSettings::default();
 
     assert_eq!(
@@ -96,7 +96,7 @@ fn what_nothing_can_be_called_is_refused() {
 }
 
 #[test]
-fn models_are_each_named_once_in_the_order_that_was_given() {
+fn models_are_each_named_once_in_the_order_that_was_granted() {
     let named = ["b", "a", "B", " c"].map(str::to_owned).to_vec();
 
     let settings = changed(&[SettingChange::Models(named)]).unwrap();

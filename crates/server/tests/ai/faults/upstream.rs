@@ -17,9 +17,9 @@ const BEFORE_A_RESET: Duration = Duration::from_millis(200);
 /// Reaction of the upstream to each call.
 #[derive(Debug, Clone)]
 pub(crate) struct Deed {
-    /// Said to who asks for a whole answer.
+    /// Said to who requests a whole answer.
     pub(crate) whole: Vec<u8>,
-    /// Said to who asks for a stream.
+    /// Said to who requests a stream.
     pub(crate) stream: Vec<u8>,
     pub(crate) then: Then,
 }
@@ -39,7 +39,7 @@ pub(crate) enum Then {
     Drips,
 }
 
-/// Does the same wrong to each call until it is told another.
+/// Fails each call in the same way until another failure is set.
 pub(crate) struct Upstream {
     pub(crate) endpoint: String,
     deed: Arc<Mutex<Deed>>,
@@ -100,12 +100,12 @@ async fn converse(mut socket: TcpStream, deed: Deed, calls: &AtomicUsize) {
     let Some(request) = read(&mut socket).await else { return };
     calls.fetch_add(1, Ordering::SeqCst);
     let streams = request.text().contains(r#""stream":true"#);
-    let said = if streams { deed.stream } else { deed.whole };
+    let message = if streams { deed.stream } else { deed.whole };
     let at_once = match deed.then {
         Then::HangsUpAfterBytes => 1,
-        _ => said.len().max(1),
+        _ => message.len().max(1),
     };
-    for piece in said.chunks(at_once) {
+    for piece in message.chunks(at_once) {
         drop(socket.write_all(piece).await);
         if at_once == 1 {
             tokio::time::sleep(BETWEEN_BYTES).await;

@@ -14,11 +14,11 @@ use super::*;
 
 on_both_databases!(
     who_leaves_is_gone_at_once,
-    who_asks_again_is_told_that_it_is_done,
+    who_requests_again_is_informed_that_it_is_done,
     only_the_owner_of_a_live_session_may,
     wrong_passwords_are_counted_with_wrong_proofs,
     the_last_administrator_stays,
-    of_many_who_ask_at_once_all_are_told_that_it_is_done,
+    of_many_who_ask_at_once_all_are_informed_that_it_is_done,
     who_signs_in_beside_their_deletion_comes_in_or_is_refused_like_anybody,
     whom_a_provider_vouches_for_signs_in_again,
     another_instance_knows_too,
@@ -53,7 +53,7 @@ async fn who_leaves_is_gone_at_once(database: TestDatabase) {
     );
 }
 
-async fn who_asks_again_is_told_that_it_is_done(database: TestDatabase) {
+async fn who_requests_again_is_informed_that_it_is_done(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let other = another_session(&app.stranger(), "ada@example.org").await;
@@ -86,7 +86,7 @@ async fn only_the_owner_of_a_live_session_may(database: TestDatabase) {
     assert_eq!(leave(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
     let ada = another_session(&app.stranger(), "ada@example.org").await;
     assert_eq!(leave(&ada, PASSWORD).await.status, 200);
-    // Nobody is told anything by a token that has ended.
+    // An expired token reveals nothing.
     clock.advance(Duration::from_mins(15));
     assert_eq!(leave(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
 }
@@ -95,13 +95,13 @@ async fn wrong_passwords_are_counted_with_wrong_proofs(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for guess in 0..11 {
-        told.push(leave(&ada, &format!("guess {guess}")).await);
+        reported.push(leave(&ada, &format!("guess {guess}")).await);
     }
     let right = leave(&ada, PASSWORD).await;
 
-    let (last, first) = told.split_last().expect("answers");
+    let (last, first) = reported.split_last().expect("answers");
     assert!(first.iter().all(|it| it.refusal() == (400, "invalid_password")));
     assert_eq!(last.refusal(), (429, "rate_limited"));
     assert!(last.header("retry-after").is_some());
@@ -121,15 +121,15 @@ async fn the_last_administrator_stays(database: TestDatabase) {
     assert_eq!(stays.refusal(), (409, "last_admin"));
 }
 
-async fn of_many_who_ask_at_once_all_are_told_that_it_is_done(database: TestDatabase) {
+async fn of_many_who_ask_at_once_all_are_informed_that_it_is_done(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
-    let told = join_all((0..6).map(|_| leave(&ada, PASSWORD))).await;
+    let reported = join_all((0..6).map(|_| leave(&ada, PASSWORD))).await;
 
-    let count = |status| told.iter().filter(|it| it.status == status).count();
-    let told: Vec<_> = told.iter().map(Answer::text).collect();
-    assert_eq!((count(200), count(404)), (1, 5), "{told:?}");
+    let count = |status| reported.iter().filter(|it| it.status == status).count();
+    let reported: Vec<_> = reported.iter().map(Answer::text).collect();
+    assert_eq!((count(200), count(404)), (1, 5), "{reported:?}");
 }
 
 async fn who_signs_in_beside_their_deletion_comes_in_or_is_refused_like_anybody(
@@ -202,8 +202,8 @@ async fn what_is_not_confirmed_correctly_deletes_nothing() {
     ] {
         let answer = ada.post(DELETE, &body).await;
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{body}");
-        let told = (&answer.body["errors"][0]["field"], &answer.body["errors"][0]["code"]);
-        assert_eq!(told, (&json!(field), &json!(code)), "{body}");
+        let reported = (&answer.body["errors"][0]["field"], &answer.body["errors"][0]["code"]);
+        assert_eq!(reported, (&json!(field), &json!(code)), "{body}");
     }
     for body in [json!({ "confirm": "DELETE" }), json!({ "confirm": "DELETE", "password": null })] {
         assert_eq!(ada.post(DELETE, &body).await.refusal(), (400, "invalid_password"), "{body}");

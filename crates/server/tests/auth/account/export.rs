@@ -1,4 +1,4 @@
-//! All that is kept of somebody, as they are given it.
+//! All that is stored of somebody, as they are given it.
 
 use std::io::{Cursor, Read as _};
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use zip::ZipArchive;
 use super::*;
 
 on_both_databases!(
-    an_export_is_an_archive_of_all_that_is_kept,
+    an_export_is_an_archive_of_all_that_is_stored,
     json_is_the_same_as_one_document,
-    an_export_tells_nothing_of_anybody_else,
+    an_export_reports_nothing_of_anybody_else,
     an_outage_half_way_cuts_the_connection,
     who_only_looks_exports_nothing,
 );
@@ -60,7 +60,7 @@ async fn who_only_looks_exports_nothing(database: TestDatabase) {
     assert_eq!(stranger.status, 401);
 }
 
-async fn an_export_is_an_archive_of_all_that_is_kept(database: TestDatabase) {
+async fn an_export_is_an_archive_of_all_that_is_stored(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("Ada@example.org").await;
     sign_in(&app.stranger(), "ada@example.org", "a wrong one").await;
@@ -90,9 +90,9 @@ async fn an_export_is_an_archive_of_all_that_is_kept(database: TestDatabase) {
     assert_eq!(manifest["accountId"], ada.user.as_deref().expect("an id"));
     let files = manifest["files"].as_array().expect("files");
     assert_eq!(files.len() + 1, archive.len());
-    for told in files {
-        let rows = file(&mut archive, told["name"].as_str().expect("a name"));
-        assert_eq!(told["rows"], rows.as_array().expect("rows").len(), "{told}");
+    for reported in files {
+        let rows = file(&mut archive, reported["name"].as_str().expect("a name"));
+        assert_eq!(reported["rows"], rows.as_array().expect("rows").len(), "{reported}");
     }
 }
 
@@ -109,15 +109,15 @@ async fn json_is_the_same_as_one_document(database: TestDatabase) {
     for (section, rows) in data.iter().filter(|(it, _)| *it != "audit") {
         assert_eq!(*rows, file(&mut archive, &format!("{section}.json")), "{section}");
     }
-    // The second one tells of the first.
+    // The second one reports the first.
     let audit = file(&mut archive, "audit.json");
     let before = audit.as_array().and_then(|it| it.get(1..));
     assert_eq!(before, data["audit"].as_array().map(Vec::as_slice));
-    let told = file(&mut archive, "manifest.json");
-    assert_eq!(document.body["manifest"]["leftOut"], told["leftOut"]);
+    let reported = file(&mut archive, "manifest.json");
+    assert_eq!(document.body["manifest"]["leftOut"], reported["leftOut"]);
 }
 
-async fn an_export_tells_nothing_of_anybody_else(database: TestDatabase) {
+async fn an_export_reports_nothing_of_anybody_else(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
 

@@ -13,7 +13,7 @@ use super::*;
 const ANOTHER_KEY: &str = "b81d64f07a2c9e35d1f80b6c47a3e92f5d0c8b7164e3f29a0d5b8c7e61f4a392";
 
 on_both_databases!(
-    neither_secret_nor_codes_nor_tokens_are_kept_in_plain,
+    neither_secret_nor_codes_nor_tokens_are_stored_in_plain,
     a_secret_that_was_changed_or_moved_makes_no_codes,
     without_the_salt_the_secret_is_lost,
     each_step_is_audited,
@@ -42,7 +42,7 @@ async fn replace(db: &Database, user: DbUid, secret: Vec<u8>) {
     assert_eq!(done.expect("a row"), 1);
 }
 
-/// Every byte that is kept of second factors.
+/// Every byte that is stored of second factors.
 async fn dump(db: &Database) -> Vec<u8> {
     let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
         let factors: Vec<Vec<u8>> =
@@ -60,7 +60,7 @@ fn holds(dump: &[u8], what: &[u8]) -> bool {
     dump.windows(what.len()).any(|it| it == what)
 }
 
-async fn neither_secret_nor_codes_nor_tokens_are_kept_in_plain(database: TestDatabase) {
+async fn neither_secret_nor_codes_nor_tokens_are_stored_in_plain(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let token = ada.challenge().await;
     let waiting = ada.app.sign_up("bob@example.org").await;

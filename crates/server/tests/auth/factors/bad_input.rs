@@ -10,7 +10,7 @@ const BODIES: [(&str, &[&str]); 4] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_of_another_type_is_told_by_its_field() {
+async fn a_value_of_another_type_is_reported_by_its_field() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
 
     for (path, fields) in BODIES {
@@ -27,7 +27,7 @@ async fn a_value_of_another_type_is_told_by_its_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_is_asked_for() {
+async fn what_is_missing_is_called_for() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
 
     for (path, body, field) in [

@@ -40,18 +40,18 @@ async fn the_owner_hears_of_five_wrong_codes_behind_the_right_password_once_a_da
         names.iter().filter(|it| *it == "second-factor-failed").count()
     };
 
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for day in 0..2 {
         for _ in 0..6 {
             let refused = answer(&ada.app, &ada.challenge().await, &ada.wrong_code()).await;
             assert_eq!(refused.refusal(), (401, "invalid_mfa_code"), "{day}");
-            told.push(warnings().await);
+            reported.push(warnings().await);
             ada.clock.advance(Duration::from_secs(2));
         }
         ada.clock.advance(Duration::from_hours(25));
     }
 
-    assert_eq!(told, [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2]);
+    assert_eq!(reported, [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

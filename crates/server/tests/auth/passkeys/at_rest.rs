@@ -13,7 +13,7 @@ use super::*;
 
 on_both_databases!(
     each_step_is_audited,
-    neither_tokens_nor_who_made_the_authenticator_are_kept,
+    neither_tokens_nor_who_made_the_authenticator_are_stored,
     a_deactivated_account_is_signed_in_to_by_nobody,
 );
 
@@ -52,7 +52,7 @@ async fn each_step_is_audited(database: TestDatabase) {
     assert_eq!(found, ["passkey.added", "passkey.used", "passkey.cloned", "passkey.removed"]);
 }
 
-async fn neither_tokens_nor_who_made_the_authenticator_are_kept(database: TestDatabase) {
+async fn neither_tokens_nor_who_made_the_authenticator_are_stored(database: TestDatabase) {
     let app = spawn(database).await;
     let ada = app.sign_up(EMAIL).await;
     enrol(&ada, &mut Authenticator::counting(), "Key").await;

@@ -8,7 +8,7 @@ const COMPLETE: &str = "/auth/webauthn/register/complete";
 const LOGIN: &str = "/auth/webauthn/login/complete";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_of_another_type_is_told_by_its_field() {
+async fn a_value_of_another_type_is_reported_by_its_field() {
     let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
 
@@ -29,7 +29,7 @@ async fn a_value_of_another_type_is_told_by_its_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_is_asked_for() {
+async fn what_is_missing_is_called_for() {
     let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
     let (token, name, credential) = (json!("x"), json!("Key"), json!({}));
@@ -61,8 +61,8 @@ async fn what_is_missing_is_asked_for() {
 async fn a_name_is_one_line_of_up_to_64_characters() {
     let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
-    let asked = passkey_options(&ada).await;
-    let credential = Authenticator::new().create(&asked["publicKey"]);
+    let requested = passkey_options(&ada).await;
+    let credential = Authenticator::new().create(&requested["publicKey"]);
 
     for (name, code) in [
         ("", "required"),
@@ -72,13 +72,13 @@ async fn a_name_is_one_line_of_up_to_64_characters() {
         ("a\u{0}", "invalid"),
         ("\u{1b}[31m", "invalid"),
     ] {
-        let refused = add_passkey(&ada, &asked, name, &credential).await;
+        let refused = add_passkey(&ada, &requested, name, &credential).await;
 
         assert_eq!(refused.refusal(), (400, "validation_failed"), "{name:?}");
         let error = &refused.body["errors"][0];
         assert_eq!((text(&error["field"]), text(&error["code"])), ("name", code), "{name:?}");
     }
-    let longest = add_passkey(&ada, &asked, &"ß".repeat(64), &credential).await;
+    let longest = add_passkey(&ada, &requested, &"ß".repeat(64), &credential).await;
     assert_eq!(longest.status, 200, "a name that was refused uses nothing up");
 }
 
@@ -101,25 +101,25 @@ fn malformed(whole: &Value, field: &str) -> Vec<(String, Value)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_of_another_form_is_told_by_its_place() {
+async fn an_answer_of_another_form_is_reported_by_its_place() {
     let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
 
     for field in ["clientDataJSON", "attestationObject"] {
-        let asked = passkey_options(&ada).await;
-        let whole = Authenticator::new().create(&asked["publicKey"]);
+        let requested = passkey_options(&ada).await;
+        let whole = Authenticator::new().create(&requested["publicKey"]);
         for (what, spoilt) in malformed(&whole, field) {
-            let asked = passkey_options(&ada).await;
-            let refused = add_passkey(&ada, &asked, "Key", &spoilt).await;
+            let requested = passkey_options(&ada).await;
+            let refused = add_passkey(&ada, &requested, "Key", &spoilt).await;
 
             assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{what}");
-            let told = text(&refused.body["errors"][0]["field"]).to_owned();
-            assert!(told.starts_with("credential.response"), "{what}: {told}");
+            let reported = text(&refused.body["errors"][0]["field"]).to_owned();
+            assert!(reported.starts_with("credential.response"), "{what}: {reported}");
         }
     }
     for value in [json!(7), json!("x"), json!([]), json!({}), json!(true)] {
-        let asked = passkey_options(&ada).await;
-        let refused = add_passkey(&ada, &asked, "Key", &value).await;
+        let requested = passkey_options(&ada).await;
+        let refused = add_passkey(&ada, &requested, "Key", &value).await;
 
         assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{value}");
         assert_eq!(refused.body["errors"][0]["field"], "credential", "{value}");
@@ -128,21 +128,21 @@ async fn an_answer_of_another_form_is_told_by_its_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_of_another_form_signs_nobody_in_and_tells_nothing() {
+async fn an_answer_of_another_form_signs_nobody_in_and_reports_nothing() {
     let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
     let mut key = Authenticator::new();
     enrol(&ada, &mut key, "Key").await;
-    let asked = ask_to_sign_in(&app).await;
-    let whole = key.get(&asked["publicKey"]);
+    let requested = ask_to_sign_in(&app).await;
+    let whole = key.get(&requested["publicKey"]);
 
     let fields = ["clientDataJSON", "authenticatorData", "signature", "userHandle"];
     let spoilt = fields.iter().flat_map(|it| malformed(&whole, it));
     let others = [json!(7), json!("x"), json!([]), json!({}), json!(true)];
     let others = others.into_iter().map(|it| (it.to_string(), it));
     for (what, spoilt) in spoilt.chain(others) {
-        let asked = ask_to_sign_in(&app).await;
-        let refused = answer(&app, &asked, &spoilt).await;
+        let requested = ask_to_sign_in(&app).await;
+        let refused = answer(&app, &requested, &spoilt).await;
         assert_eq!(refused.refusal(), (401, "invalid_passkey"), "{what}");
     }
     for token in ["", "x", "\u{0}", &"x".repeat(60_000)] {
@@ -166,8 +166,8 @@ async fn a_body_that_is_too_long_is_not_read() {
 async fn strangers_pay_from_the_budget_of_sign_ins() {
     let app = setting(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2).start().await;
 
-    let asked = ask_to_sign_in(&app).await;
-    let answered = answer(&app, &asked, &json!({})).await;
+    let requested = ask_to_sign_in(&app).await;
+    let answered = answer(&app, &requested, &json!({})).await;
     let refused = app.stranger().post("/auth/webauthn/login/begin", &json!({})).await;
 
     assert_eq!(answered.refusal(), (401, "invalid_passkey"));

@@ -71,16 +71,16 @@ async fn a_passkey_is_made_and_signs_in_without_a_name() {
     let ada = app.sign_up(EMAIL).await;
     let (browser, authenticator) = browser(&origin).await;
 
-    let asked = passkey_options(&ada).await;
-    let made = create(&browser, &asked["publicKey"]).await;
-    let added = add_passkey(&ada, &asked, "Chromium", &made).await;
-    let asked = passkey_options(&ada).await;
-    let again = create(&browser, &asked["publicKey"]).await;
+    let requested = passkey_options(&ada).await;
+    let made = create(&browser, &requested["publicKey"]).await;
+    let added = add_passkey(&ada, &requested, "Chromium", &made).await;
+    let requested = passkey_options(&ada).await;
+    let again = create(&browser, &requested["publicKey"]).await;
     let mut statuses = Vec::new();
     for _ in 0..2 {
-        let asked = ask_to_sign_in(&app).await;
-        let signed = get(&browser, &asked["publicKey"]).await;
-        statuses.push(answer(&app, &asked, &signed).await.status);
+        let requested = ask_to_sign_in(&app).await;
+        let signed = get(&browser, &requested["publicKey"]).await;
+        statuses.push(answer(&app, &requested, &signed).await.status);
     }
     let held = format!("webauthn/authenticator/{authenticator}/credentials");
     let held = browser.command("GET", &held, &Value::Null).await;
@@ -103,18 +103,18 @@ async fn an_authenticator_that_verifies_nobody_makes_no_passkey_and_signs_nobody
     door.open_to(app.addr);
     let ada = app.sign_up(EMAIL).await;
     let (browser, authenticator) = browser(&origin).await;
-    let asked = passkey_options(&ada).await;
-    let made = create(&browser, &asked["publicKey"]).await;
-    assert_eq!(add_passkey(&ada, &asked, "Chromium", &made).await.status, 200);
+    let requested = passkey_options(&ada).await;
+    let made = create(&browser, &requested["publicKey"]).await;
+    assert_eq!(add_passkey(&ada, &requested, "Chromium", &made).await.status, 200);
 
     let verifies = format!("webauthn/authenticator/{authenticator}/uv");
     browser.command("POST", &verifies, &json!({ "isUserVerified": false })).await;
-    let mut asked = ask_to_sign_in(&app).await;
-    asked["publicKey"]["timeout"] = json!(1000);
-    let unverified = get(&browser, &asked["publicKey"]).await;
-    asked["publicKey"]["userVerification"] = json!("discouraged");
-    let discouraged = get(&browser, &asked["publicKey"]).await;
-    let refused = answer(&app, &asked, &discouraged).await;
+    let mut requested = ask_to_sign_in(&app).await;
+    requested["publicKey"]["timeout"] = json!(1000);
+    let unverified = get(&browser, &requested["publicKey"]).await;
+    requested["publicKey"]["userVerification"] = json!("discouraged");
+    let discouraged = get(&browser, &requested["publicKey"]).await;
+    let refused = answer(&app, &requested, &discouraged).await;
 
     assert_eq!(unverified["failed"], "NotAllowedError");
     assert!(discouraged["response"].is_object(), "{discouraged}");

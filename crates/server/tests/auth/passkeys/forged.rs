@@ -77,16 +77,16 @@ async fn forged_answers_sign_nobody_in(database: TestDatabase) {
     let as_created: (&str, Forge) =
         ("created", |it| it.client_data["type"] = json!("webauthn.create"));
     for (what, forge) in DRAFTS.into_iter().chain([as_created]) {
-        let asked = ask_to_sign_in(&app).await;
-        let forged = key.get_as(&asked["publicKey"], forge);
-        let refused = answer(&app, &asked, &forged).await;
+        let requested = ask_to_sign_in(&app).await;
+        let forged = key.get_as(&requested["publicKey"], forge);
+        let refused = answer(&app, &requested, &forged).await;
         assert_eq!((refused.status, &refused.bytes), (401, &unknown.bytes), "{what}");
     }
     for (what, spoil) in SPOILT {
-        let asked = ask_to_sign_in(&app).await;
-        let mut forged = key.get(&asked["publicKey"]);
+        let requested = ask_to_sign_in(&app).await;
+        let mut forged = key.get(&requested["publicKey"]);
         spoil(&mut forged);
-        let refused = answer(&app, &asked, &forged).await;
+        let refused = answer(&app, &requested, &forged).await;
         assert_eq!((refused.status, &refused.bytes), (401, &unknown.bytes), "{what}");
     }
 
@@ -102,9 +102,9 @@ async fn forged_answers_add_no_passkey(database: TestDatabase) {
     let nameless: (&str, Forge) = ("no id", |it| it.id = Vec::new());
     let bare: (&str, Forge) = ("no passkey in it", |it| it.flags &= !0x40);
     for (what, forge) in DRAFTS.into_iter().chain([as_got, longer, nameless, bare]) {
-        let asked = passkey_options(&ada).await;
-        let forged = Authenticator::new().create_as(&asked["publicKey"], forge);
-        let refused = add_passkey(&ada, &asked, "Key", &forged).await;
+        let requested = passkey_options(&ada).await;
+        let forged = Authenticator::new().create_as(&requested["publicKey"], forge);
+        let refused = add_passkey(&ada, &requested, "Key", &forged).await;
         assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{what}");
     }
 
@@ -118,23 +118,24 @@ async fn forged_answers_add_no_passkey(database: TestDatabase) {
 async fn an_answer_that_is_cut_anywhere_adds_no_passkey() {
     let (_app, _clock, ada, _) = ada(TestDatabase::sqlite()).await;
     let whole = unbase64(&{
-        let asked = passkey_options(&ada).await;
-        Authenticator::new().create(&asked["publicKey"])["response"]["attestationObject"].clone()
+        let requested = passkey_options(&ada).await;
+        Authenticator::new().create(&requested["publicKey"])["response"]["attestationObject"]
+            .clone()
     });
 
     for length in (0..whole.len()).step_by(5) {
-        let asked = passkey_options(&ada).await;
-        let mut forged = Authenticator::new().create(&asked["publicKey"]);
+        let requested = passkey_options(&ada).await;
+        let mut forged = Authenticator::new().create(&requested["publicKey"]);
         let cut = &unbase64(&forged["response"]["attestationObject"])[..length];
         forged["response"]["attestationObject"] = json!(base64(cut));
-        let refused = add_passkey(&ada, &asked, "Key", &forged).await;
+        let refused = add_passkey(&ada, &requested, "Key", &forged).await;
         assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{length}");
     }
     for garbage in [&b"\xff"[..], &[0x9f; 10_000], &[0x81; 10_000], &[0xbb; 9], &[0x5b; 9]] {
-        let asked = passkey_options(&ada).await;
-        let mut forged = Authenticator::new().create(&asked["publicKey"]);
+        let requested = passkey_options(&ada).await;
+        let mut forged = Authenticator::new().create(&requested["publicKey"]);
         forged["response"]["attestationObject"] = json!(base64(garbage));
-        let refused = add_passkey(&ada, &asked, "Key", &forged).await;
+        let refused = add_passkey(&ada, &requested, "Key", &forged).await;
         assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{garbage:?}");
     }
     assert_eq!(list(&ada).await.len(), 1);
@@ -144,18 +145,18 @@ async fn an_answer_that_is_cut_anywhere_adds_no_passkey() {
 async fn a_challenge_takes_one_answer_whatever_comes_of_it() {
     let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
 
-    let asked = ask_to_sign_in(&app).await;
-    let right = key.get(&asked["publicKey"]);
-    let garbage = answer(&app, &asked, &json!({})).await;
-    let late = answer(&app, &asked, &right).await;
+    let requested = ask_to_sign_in(&app).await;
+    let right = key.get(&requested["publicKey"]);
+    let garbage = answer(&app, &requested, &json!({})).await;
+    let late = answer(&app, &requested, &right).await;
     let signed = ask_to_sign_in(&app).await;
     let right = key.get(&signed["publicKey"]);
     let first = answer(&app, &signed, &right).await;
     let replayed = answer(&app, &signed, &right).await;
-    let asked = passkey_options(&ada).await;
-    let made = Authenticator::new().create(&asked["publicKey"]);
-    let malformed = add_passkey(&ada, &asked, "Key", &json!({})).await;
-    let too_late = add_passkey(&ada, &asked, "Key", &made).await;
+    let requested = passkey_options(&ada).await;
+    let made = Authenticator::new().create(&requested["publicKey"]);
+    let malformed = add_passkey(&ada, &requested, "Key", &json!({})).await;
+    let too_late = add_passkey(&ada, &requested, "Key", &made).await;
 
     for refused in [garbage, late, replayed] {
         assert_eq!(refused.refusal(), (401, "invalid_passkey"));
@@ -190,15 +191,15 @@ async fn a_challenge_waits_five_minutes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_asked_for_one_thing_is_no_answer_to_another() {
+async fn what_was_requested_one_thing_is_no_answer_to_another() {
     let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
     let eve = app.sign_up("eve@example.org").await;
 
     // Each signs the very challenge whose token it is sent with.
-    let asked = passkey_options(&ada).await;
-    let options = json!({ "challenge": asked["publicKey"]["challenge"], "rpId": "localhost" });
+    let requested = passkey_options(&ada).await;
+    let options = json!({ "challenge": requested["publicKey"]["challenge"], "rpId": "localhost" });
     let signed = key.get(&options);
-    let by_registration = answer(&app, &asked, &signed).await;
+    let by_registration = answer(&app, &requested, &signed).await;
     let to_sign = ask_to_sign_in(&app).await;
     let options = json!({
         "challenge": to_sign["publicKey"]["challenge"],
@@ -224,18 +225,18 @@ async fn another_accounts_passkey_signs_nobody_else_in() {
     enrol(&eve, &mut eves, "Key").await;
 
     let (user, id) = (adas.user.clone(), adas.id.clone());
-    let asked = ask_to_sign_in(&app).await;
-    let as_ada = eves.get_as(&asked["publicKey"], |it| it.user.clone_from(&user));
-    let by_handle = answer(&app, &asked, &as_ada).await;
-    let asked = ask_to_sign_in(&app).await;
-    let as_her_key = eves.get_as(&asked["publicKey"], |it| it.id.clone_from(&id));
-    let by_id = answer(&app, &asked, &as_her_key).await;
-    let asked = ask_to_sign_in(&app).await;
-    let as_both = eves.get_as(&asked["publicKey"], |it| {
+    let requested = ask_to_sign_in(&app).await;
+    let as_ada = eves.get_as(&requested["publicKey"], |it| it.user.clone_from(&user));
+    let by_handle = answer(&app, &requested, &as_ada).await;
+    let requested = ask_to_sign_in(&app).await;
+    let as_her_key = eves.get_as(&requested["publicKey"], |it| it.id.clone_from(&id));
+    let by_id = answer(&app, &requested, &as_her_key).await;
+    let requested = ask_to_sign_in(&app).await;
+    let as_both = eves.get_as(&requested["publicKey"], |it| {
         it.user.clone_from(&user);
         it.id.clone_from(&id);
     });
-    let by_both = answer(&app, &asked, &as_both).await;
+    let by_both = answer(&app, &requested, &as_both).await;
 
     for refused in [by_handle, by_id, by_both] {
         assert_eq!(refused.refusal(), (401, "invalid_passkey"));

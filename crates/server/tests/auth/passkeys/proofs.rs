@@ -32,7 +32,7 @@ async fn ada() -> (TestApp, Arc<ManualClock>, Client) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_password_asks_for_no_passkey_and_is_counted() {
+async fn a_wrong_password_requests_no_passkey_and_is_counted() {
     let (_app, _clock, ada) = ada().await;
 
     for _ in 0..10 {
@@ -90,13 +90,13 @@ async fn a_session_that_ended_elsewhere_adds_no_passkey() {
     let other = at(beside).start().await;
     let thief = app.sign_up(EMAIL).await;
     let there = other.stranger().with_tokens(&json!({ "accessToken": thief.access }));
-    let asked = passkey_options(&there).await;
-    let made = Authenticator::new().create(&asked["publicKey"]);
+    let requested = passkey_options(&there).await;
+    let made = Authenticator::new().create(&requested["publicKey"]);
 
     let ada = another_session(&app.stranger(), EMAIL).await;
     let ended = ada.post("/auth/sessions/revoke-others", &json!({})).await;
     let remembered = there.get("/auth/me").await;
-    let added = add_passkey(&there, &asked, "Key", &made).await;
+    let added = add_passkey(&there, &requested, "Key", &made).await;
 
     assert_eq!((ended.status, remembered.status), (200, 200), "the other has not heard yet");
     assert_eq!(added.refusal(), (401, "unauthorized"));

@@ -6,8 +6,8 @@ use pia_server_testkit::credentials::script;
 use super::*;
 
 on_both_databases!(
-    a_change_ends_the_other_sessions_and_is_told,
-    a_change_tells_what_else_opens_the_account_and_revokes_it_on_demand,
+    a_change_ends_the_other_sessions_and_is_reported,
+    a_change_reports_what_else_opens_the_account_and_revokes_it_on_demand,
 );
 
 const PATH: &str = "/auth/password";
@@ -22,7 +22,7 @@ async fn signed_up(database: TestDatabase) -> (TestApp, Client) {
     (app, ada)
 }
 
-async fn a_change_ends_the_other_sessions_and_is_told(database: TestDatabase) {
+async fn a_change_ends_the_other_sessions_and_is_reported(database: TestDatabase) {
     let (app, ada) = signed_up(database).await;
     let other = another_session(&app.stranger(), ADA).await;
     assert_eq!(other.get("/auth/me").await.status, 200);
@@ -41,7 +41,7 @@ async fn a_change_ends_the_other_sessions_and_is_told(database: TestDatabase) {
     assert_eq!(names_to(&app, ADA).await, ["password-changed"]);
 }
 
-async fn a_change_tells_what_else_opens_the_account_and_revokes_it_on_demand(
+async fn a_change_reports_what_else_opens_the_account_and_revokes_it_on_demand(
     database: TestDatabase,
 ) {
     let (app, ada) = signed_up(database).await;
@@ -50,8 +50,8 @@ async fn a_change_tells_what_else_opens_the_account_and_revokes_it_on_demand(
     let app_password = app_password.as_str().expect("an app password");
     let script = script(&app, &ada).await;
 
-    let told = ada.post(PATH, &change(PASSWORD, NEW)).await;
-    assert_eq!(told.body, json!({ "success": true, "appPasswords": 1, "apiKeys": 1 }));
+    let reported = ada.post(PATH, &change(PASSWORD, NEW)).await;
+    assert_eq!(reported.body, json!({ "success": true, "appPasswords": 1, "apiKeys": 1 }));
     assert_eq!(sign_in(&app.stranger(), ADA, app_password).await.status, 200);
     assert_eq!(script.get("/api/ai/templates").await.status, 200);
 
@@ -62,13 +62,13 @@ async fn a_change_tells_what_else_opens_the_account_and_revokes_it_on_demand(
     assert_eq!(refused.refusal(), (401, "invalid_credentials"));
     assert_eq!(script.get("/api/ai/templates").await.status, 401);
     let letters = letters_to(&app, ADA).await;
-    let told = letters.iter().filter(|it| it.letter == "password-changed");
-    let keys: Vec<_> = told.map(|it| it.fields["apiKeys"].clone()).collect();
+    let reported = letters.iter().filter(|it| it.letter == "password-changed");
+    let keys: Vec<_> = reported.map(|it| it.fields["apiKeys"].clone()).collect();
     assert_eq!(keys, ["1", "0"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_puts_letters_out_that_were_asked_for_before() {
+async fn a_change_puts_letters_out_that_were_requested_before() {
     let (app, ada) = signed_up(TestDatabase::sqlite()).await;
     let token = ask(&app).await;
 
@@ -95,7 +95,7 @@ async fn a_wrong_password_changes_nothing_and_is_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_password_that_is_not_taken_is_told_by_its_field() {
+async fn a_new_password_that_is_not_taken_is_reported_by_its_field() {
     let (_app, ada) = signed_up(TestDatabase::sqlite()).await;
 
     for (new, code) in [
@@ -114,7 +114,7 @@ async fn a_new_password_that_is_not_taken_is_told_by_its_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_or_no_text_of_a_change_is_told_by_its_field() {
+async fn what_is_missing_or_no_text_of_a_change_is_reported_by_its_field() {
     let (_app, ada) = signed_up(TestDatabase::sqlite()).await;
 
     for field in ["currentPassword", "newPassword"] {

@@ -12,7 +12,8 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{
-    VERIFIER, code_told, error_told, knowing, location_pairs, redeem, signed_in, through, with_fake,
+    VERIFIER, code_reported, error_reported, knowing, location_pairs, redeem, signed_in, through,
+    with_fake,
 };
 use crate::sign_in;
 
@@ -21,7 +22,7 @@ on_both_databases!(
     an_address_that_has_an_account_is_opened_by_no_provider,
     an_account_is_made_only_for_who_may_have_one,
     a_licence_that_ended_lets_those_in_who_have_an_account,
-    a_deactivated_account_is_told_as_that,
+    a_deactivated_account_is_reported_as_such,
 );
 
 async fn deactivate_everyone(app: &TestApp) {
@@ -57,7 +58,7 @@ async fn a_provider_knows_somebody_by_its_own_name_for_them_alone(database: Test
     let account = user(&app, &moved).await;
     assert_eq!(account["email"], "Ada@example.org");
     assert_eq!(account["displayName"], "Ada Lovelace");
-    assert_eq!(error_told(&squatter), "email_exists");
+    assert_eq!(error_reported(&squatter), "email_exists");
     assert_ne!(other.user, first.user);
 }
 
@@ -67,7 +68,7 @@ async fn an_address_that_has_an_account_is_opened_by_no_provider(database: TestD
 
     let arrived = through(&app, &fake).await;
 
-    assert_eq!(error_told(&arrived), "email_exists");
+    assert_eq!(error_reported(&arrived), "email_exists");
     fake.be("bob", "bob@example.org");
     signed_in(&app, &fake).await;
     let taken = json!({ "email": "BOB@example.org", "password": PASSWORD });
@@ -106,32 +107,32 @@ async fn an_address_is_taken_only_from_a_provider_that_vouches_for_it() {
         for (app, refusal) in [(&trusting, lax), (&app, strict)] {
             let arrived = through(app, &fake).await;
             match refusal {
-                Some(code) => assert_eq!(error_told(&arrived), code, "{email}"),
-                None => assert_eq!(code_told(&arrived).len(), 43, "{email}"),
+                Some(code) => assert_eq!(error_reported(&arrived), code, "{email}"),
+                None => assert_eq!(code_reported(&arrived).len(), 43, "{email}"),
             }
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_token_leaves_out_the_provider_is_asked_for() {
+async fn what_a_token_leaves_out_the_provider_is_called_for() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
-    let told = |subject: &str| json!({ "sub": subject, "email": "ada@example.org", "email_verified": true, "name": "Ada" });
+    let reported = |subject: &str| json!({ "sub": subject, "email": "ada@example.org", "email_verified": true, "name": "Ada" });
     fake.session_ref("email", Value::Null);
-    fake.script().user_info = Some(told("somebody-else"));
+    fake.script().user_info = Some(reported("somebody-else"));
 
     let foreign = through(&app, &fake).await;
-    fake.script().user_info = Some(told("ada-1"));
+    fake.script().user_info = Some(reported("ada-1"));
     let ada = signed_in(&app, &fake).await;
 
-    assert_eq!(error_told(&foreign), "email_missing");
+    assert_eq!(error_reported(&foreign), "email_missing");
     assert_eq!(user(&app, &ada).await["displayName"], "Ada");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_is_kept_as_far_as_it_can_be_shown() {
+async fn a_name_is_stored_as_far_as_it_can_be_displayed() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
-    for (said, kept) in [
+    for (message, stored) in [
         (json!(" Ada\u{0}\n Lovelace "), json!("Ada Lovelace")),
         (json!("ü".repeat(300)), json!("ü".repeat(200))),
         (json!("\u{7f}"), Value::Null),
@@ -139,11 +140,11 @@ async fn a_name_is_kept_as_far_as_it_can_be_shown() {
     ] {
         let email = format!("{}@example.org", uuid::Uuid::now_v7().simple());
         fake.be(&email, &email);
-        fake.session_ref("name", said.clone());
+        fake.session_ref("name", message.clone());
 
         let client = signed_in(&app, &fake).await;
 
-        assert_eq!(user(&app, &client).await["displayName"], kept, "{said}");
+        assert_eq!(user(&app, &client).await["displayName"], stored, "{message}");
     }
 }
 
@@ -163,8 +164,8 @@ async fn an_account_is_made_only_for_who_may_have_one(database: TestDatabase) {
         fake.be("ada-1", "ada@example.org");
         let known = signed_in(&app, &fake).await;
 
-        assert_eq!(error_told(&newcomer), "registration_closed", "{rules}");
-        assert_eq!(error_told(&squatter), "email_exists", "{rules}");
+        assert_eq!(error_reported(&newcomer), "registration_closed", "{rules}");
+        assert_eq!(error_reported(&squatter), "email_exists", "{rules}");
         assert_eq!(known.user, ada.user, "{rules}");
     }
 }
@@ -179,7 +180,7 @@ async fn seats_bind_those_who_come_by_a_provider() {
     fake.be("bob", "bob@example.org");
     let second = through(&app, &fake).await;
 
-    assert_eq!(error_told(&second), "user_limit_reached");
+    assert_eq!(error_reported(&second), "user_limit_reached");
 }
 
 async fn a_licence_that_ended_lets_those_in_who_have_an_account(database: TestDatabase) {
@@ -197,31 +198,31 @@ async fn a_licence_that_ended_lets_those_in_who_have_an_account(database: TestDa
     let newcomer = through(&other, &fake).await;
 
     assert_eq!(known.user, ada.user);
-    assert_eq!(error_told(&newcomer), "license_expired");
+    assert_eq!(error_reported(&newcomer), "license_expired");
 }
 
-async fn a_deactivated_account_is_told_as_that(database: TestDatabase) {
+async fn a_deactivated_account_is_reported_as_such(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let code = code_told(&through(&app, &fake).await);
+    let code = code_reported(&through(&app, &fake).await);
     deactivate_everyone(&app).await;
 
     let arrived = through(&app, &fake).await;
     let redeemed = redeem(&app.stranger(), &code, VERIFIER).await;
 
-    assert_eq!(error_told(&arrived), "account_deactivated");
+    assert_eq!(error_reported(&arrived), "account_deactivated");
     assert_eq!(redeemed.refusal(), (400, "invalid_grant"));
     assert!(location_pairs(&arrived).iter().all(|(name, _)| name != "code"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_owes_a_declaration_is_told_so_with_their_tokens() {
+async fn whoever_owes_a_declaration_is_reported_with_their_tokens() {
     let fake = super::Fake::start().await;
     let app = knowing(TestDatabase::sqlite(), &fake.issuer)
         .with("LocalAuth__RequireBusinessDeclaration", true)
         .start()
         .await;
 
-    let code = code_told(&through(&app, &fake).await);
+    let code = code_reported(&through(&app, &fake).await);
     let envelope = redeem(&app.stranger(), &code, VERIFIER).await;
 
     assert_eq!(envelope.body["user"]["requiresBusinessProfile"], true);

@@ -13,7 +13,8 @@ use pia_testkit::databases::TestDatabase;
 use super::browser::Browser;
 use super::fake::{Fake, back};
 use super::{
-    code_told, desktop_login, error_told, knowing, location, login, parameter, provided, with_fake,
+    code_reported, desktop_login, error_reported, knowing, location, login, parameter, provided,
+    with_fake,
 };
 
 on_both_databases!(
@@ -21,7 +22,7 @@ on_both_databases!(
     a_sign_in_is_finished_once,
     a_sign_in_goes_on_at_another_instance,
     a_sign_in_waits_ten_minutes,
-    what_a_provider_refuses_is_told_with_the_state,
+    what_a_provider_refuses_is_reported_with_the_state,
 );
 
 /// Asserts the page that says that no sign-in of this browser is under way.
@@ -49,13 +50,13 @@ async fn only_the_browser_that_began_comes_back(database: TestDatabase) {
     refused(&ada.get(&to_eve).await);
     let planted = "x".repeat(43);
     refused(&Browser::of(&app).with("__Host-pia_sign_in", Some(&planted)).get(&to_ada).await);
-    let asked_for_json = app.stranger().get(&to_ada).await;
+    let requested_json = app.stranger().get(&to_ada).await;
 
-    assert_eq!(asked_for_json.refusal(), (400, "invalid_state"));
+    assert_eq!(requested_json.refusal(), (400, "invalid_state"));
     assert_eq!(fake.called("/token"), calls);
     // Nobody could take it away from them.
-    assert_eq!(code_told(&ada.get(&to_ada).await).len(), 43);
-    assert_eq!(code_told(&eve.get(&to_eve).await).len(), 43);
+    assert_eq!(code_reported(&ada.get(&to_ada).await).len(), 43);
+    assert_eq!(code_reported(&eve.get(&to_eve).await).len(), 43);
 }
 
 async fn a_sign_in_is_finished_once(database: TestDatabase) {
@@ -67,7 +68,7 @@ async fn a_sign_in_is_finished_once(database: TestDatabase) {
     let second = browser.get(&back).await;
 
     refused(&looked);
-    assert_eq!(code_told(&first).len(), 43);
+    assert_eq!(code_reported(&first).len(), 43);
     refused(&second);
 }
 
@@ -80,7 +81,7 @@ async fn a_sign_in_goes_on_at_another_instance(database: TestDatabase) {
         Browser::of(&beside).with("__Host-pia_sign_in", browser.cookie("__Host-pia_sign_in"));
     let arrived = there.get(&back).await;
 
-    assert_eq!(code_told(&arrived).len(), 43);
+    assert_eq!(code_reported(&arrived).len(), 43);
 }
 
 async fn a_sign_in_waits_ten_minutes(database: TestDatabase) {
@@ -96,13 +97,13 @@ async fn a_sign_in_waits_ten_minutes(database: TestDatabase) {
     clock.advance(Duration::from_mins(10));
     let too_late = late.get(&back).await;
 
-    assert_eq!(code_told(&in_time).len(), 43);
+    assert_eq!(code_reported(&in_time).len(), 43);
     refused(&too_late);
 }
 
-async fn what_a_provider_refuses_is_told_with_the_state(database: TestDatabase) {
+async fn what_a_provider_refuses_is_reported_with_the_state(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    for (given, code) in [
+    for (input, code) in [
         (vec![("error", "access_denied")], "access_denied"),
         (vec![("error", "access_denied"), ("code", "a")], "access_denied"),
         (vec![("error", "server_error"), ("error_description", "<script>")], "provider_error"),
@@ -115,11 +116,11 @@ async fn what_a_provider_refuses_is_told_with_the_state(database: TestDatabase) 
         let mut browser = Browser::of(&app);
         let sent = browser.get(&desktop_login()).await;
         let state = parameter(&location(&sent), "state").expect("a state");
-        let given: Vec<_> = given.into_iter().chain([("state", state.as_str())]).collect();
+        let input: Vec<_> = input.into_iter().chain([("state", state.as_str())]).collect();
 
-        let arrived = browser.get(&back(&given)).await;
+        let arrived = browser.get(&back(&input)).await;
 
-        assert_eq!(error_told(&arrived), code, "{given:?}");
+        assert_eq!(error_reported(&arrived), code, "{input:?}");
     }
     assert_eq!(fake.called("/token"), 0);
 }
@@ -140,8 +141,8 @@ async fn a_state_that_was_tampered_with_is_nobodys() {
     refused(&browser.get("/auth/callback").await);
     refused(&browser.get("/auth/callback?code=a").await);
     let twice = back(&[("state", &state), ("state", &state), ("code", "a")]);
-    let told = Browser::without_pages(&app).get(&twice).await;
-    assert_eq!(told.refusal(), (400, "validation_failed"));
+    let reported = Browser::without_pages(&app).get(&twice).await;
+    assert_eq!(reported.refusal(), (400, "validation_failed"));
     let page = location(&browser.get(&twice).await);
     assert_eq!(page.as_str(), "https://pia.example/auth/error?reason=validation_failed");
 

@@ -8,12 +8,12 @@ use pia_testkit::databases::TestDatabase;
 
 use super::browser::Browser;
 use super::{
-    CHALLENGE, HERE, PROGRAM, STATE, VERIFIER, code_told, desktop_login, desktop_login_at,
-    error_told, knowing, location, login, parameter, path_of, redeem, with_fake,
+    CHALLENGE, HERE, PROGRAM, STATE, VERIFIER, code_reported, desktop_login, desktop_login_at,
+    error_reported, knowing, location, login, parameter, path_of, redeem, with_fake,
 };
 
 on_both_databases!(
-    what_is_asked_for_wrongly_is_refused_before_anybody_is_sent_anywhere,
+    what_is_called_for_wrongly_is_refused_before_anybody_is_sent_anywhere,
     a_page_of_this_server_gets_a_code_that_its_browser_alone_can_redeem,
 );
 
@@ -48,7 +48,7 @@ async fn a_browser_that_came_by_another_address_signs_in_at_the_servers_own() {
         (sent.header("set-cookie"), parameter(&home, "state").as_deref()),
         (None, Some(STATE))
     );
-    let envelope = redeem(&app.stranger(), &code_told(&arrived), VERIFIER).await;
+    let envelope = redeem(&app.stranger(), &code_reported(&arrived), VERIFIER).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     // A proxy may hide the address that a browser called.
     let hidden = Browser::of(&app).host("127.0.0.1:8080").get(&path_of(&home)).await;
@@ -56,7 +56,7 @@ async fn a_browser_that_came_by_another_address_signs_in_at_the_servers_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_gates_refuse_is_told_to_a_browser_by_a_page_and_to_others_in_json() {
+async fn what_the_gates_refuse_is_reported_to_a_browser_by_a_page_and_to_others_in_json() {
     let community = Terms::new("A test", Edition::Community, SystemClock.now());
     let community = Setting::on(TestDatabase::sqlite()).licensed(Some(community)).start().await;
     let busy = Setting::on(TestDatabase::sqlite()).with("RateLimits__Auth", 1).start().await;
@@ -67,9 +67,9 @@ async fn what_the_gates_refuse_is_told_to_a_browser_by_a_page_and_to_others_in_j
     {
         for path in [&*desktop_login(), "/auth/callback?code=a&state=b"] {
             let page = Browser::of(app).get(path).await;
-            let told = app.stranger().get(path).await;
+            let reported = app.stranger().get(path).await;
 
-            assert_eq!((page.status, told.refusal()), (status, (status, code)), "{path}");
+            assert_eq!((page.status, reported.refusal()), (status, (status, code)), "{path}");
             assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
             assert_eq!(page.header("retry-after").is_some(), status == 429, "{path}");
         }
@@ -77,7 +77,7 @@ async fn what_the_gates_refuse_is_told_to_a_browser_by_a_page_and_to_others_in_j
 }
 
 /// Returns invalid sign-in requests, with their errors.
-fn asked_wrongly(long: &str) -> Vec<(Vec<(&'static str, &str)>, &'static str)> {
+fn requested_wrongly(long: &str) -> Vec<(Vec<(&'static str, &str)>, &'static str)> {
     let (oidc, to) = (("provider", "oidc"), ("redirect_uri", PROGRAM));
     let challenge = ("code_challenge", CHALLENGE);
     let evil = ("redirect_uri", "https://evil.example/");
@@ -110,37 +110,37 @@ fn asked_wrongly(long: &str) -> Vec<(Vec<(&'static str, &str)>, &'static str)> {
     ]
 }
 
-async fn what_is_asked_for_wrongly_is_refused_before_anybody_is_sent_anywhere(
+async fn what_is_called_for_wrongly_is_refused_before_anybody_is_sent_anywhere(
     database: TestDatabase,
 ) {
     let (fake, app) = with_fake(database).await;
     let long = "ü".repeat(1025);
 
-    for (asked, code) in asked_wrongly(&long) {
-        let answer = Browser::without_pages(&app).get(&login(&asked)).await;
-        let shown = Browser::of(&app).get(&login(&asked)).await;
+    for (requested, code) in requested_wrongly(&long) {
+        let answer = Browser::without_pages(&app).get(&login(&requested)).await;
+        let presented = Browser::of(&app).get(&login(&requested)).await;
 
-        assert_eq!(answer.refusal(), (400, code), "{asked:?}");
-        assert_eq!(answer.body["errors"].as_array().map(Vec::len), Some(1), "{asked:?}");
-        // A browser is told on a page of this server.
-        let page = location(&shown);
-        assert_eq!(page.as_str(), format!("{HERE}/auth/error?reason={code}"), "{asked:?}");
-        for answer in [&answer, &shown] {
-            assert_eq!(answer.header("set-cookie"), None, "{asked:?}");
+        assert_eq!(answer.refusal(), (400, code), "{requested:?}");
+        assert_eq!(answer.body["errors"].as_array().map(Vec::len), Some(1), "{requested:?}");
+        // A browser is informed by a page of this server.
+        let page = location(&presented);
+        assert_eq!(page.as_str(), format!("{HERE}/auth/error?reason={code}"), "{requested:?}");
+        for answer in [&answer, &presented] {
+            assert_eq!(answer.header("set-cookie"), None, "{requested:?}");
         }
     }
     assert_eq!(fake.called("/.well-known/openid-configuration"), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_that_waits_is_told_that_its_provider_is_unknown() {
+async fn a_program_that_waits_is_informed_that_its_provider_is_unknown() {
     let (_fake, app) = with_fake(TestDatabase::sqlite()).await;
 
     for provider in ["nobody", "", "local", "oidc\0"] {
         for mut browser in [Browser::of(&app), Browser::without_pages(&app)] {
-            let told = browser.get(&desktop_login_at(provider)).await;
+            let reported = browser.get(&desktop_login_at(provider)).await;
 
-            assert_eq!(error_told(&told), "unknown_provider", "{provider}");
+            assert_eq!(error_reported(&reported), "unknown_provider", "{provider}");
             assert_eq!(browser.cookie("__Host-pia_sign_in"), None, "{provider}");
         }
     }
@@ -151,15 +151,15 @@ async fn the_longest_state_comes_back_and_so_does_none() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     let longest = "ü".repeat(1024);
     for state in [Some(longest.as_str()), Some(""), Some(STATE), None] {
-        let mut asked = vec![
+        let mut requested = vec![
             ("provider", "OIDC"),
             ("redirect_uri", "http://[::1]:1/x"),
             ("code_challenge", CHALLENGE),
         ];
-        asked.extend(state.map(|it| ("state", it)));
+        requested.extend(state.map(|it| ("state", it)));
         let mut browser = Browser::of(&app);
 
-        let left = browser.get(&login(&asked)).await;
+        let left = browser.get(&login(&requested)).await;
         let arrived = browser.get(&fake.admit(&location(&left))).await;
 
         let to = location(&arrived);
@@ -204,7 +204,7 @@ async fn the_cookie_is_for_this_server_alone_and_one_browser_keeps_it() {
     // Both sign-ins can be finished.
     for left in [&second, &first] {
         let back = fake.admit(&location(left));
-        let code = code_told(&browser.get(&back).await);
+        let code = code_reported(&browser.get(&back).await);
         assert_eq!(redeem(&app.stranger(), &code, VERIFIER).await.status, 200);
     }
 }
@@ -217,13 +217,13 @@ async fn a_cookie_that_cannot_be_ours_is_replaced() {
 
         browser.get(&desktop_login()).await;
 
-        let kept = browser.cookie("__Host-pia_sign_in").expect("a cookie");
-        assert!(kept != planted && kept.len() == 43, "{planted}");
+        let stored = browser.cookie("__Host-pia_sign_in").expect("a cookie");
+        assert!(stored != planted && stored.len() == 43, "{planted}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_is_not_set_up_is_told_to_whoever_waits() {
+async fn a_provider_that_is_not_set_up_is_reported_to_whoever_waits() {
     let (_fake, app) = with_fake(TestDatabase::sqlite()).await;
     let google = ("provider", "google");
     let to_page = login(&[google, ("redirect_uri", "/admin/users"), ("state", "s")]);
@@ -234,7 +234,7 @@ async fn a_provider_that_is_not_set_up_is_told_to_whoever_waits() {
     let person = browser.get(&login(&[google])).await;
     let other = Browser::without_pages(&app).get(&login(&[google])).await;
 
-    assert_eq!(error_told(&program), "provider_not_configured");
+    assert_eq!(error_reported(&program), "provider_not_configured");
     let page = location(&page);
     assert_eq!((page.path(), parameter(&page, "state").as_deref()), ("/admin/users", Some("s")));
     assert_eq!(parameter(&page, "error").as_deref(), Some("provider_not_configured"));
@@ -255,6 +255,6 @@ async fn a_provider_that_is_set_up_later_is_there_without_a_restart() {
     app.reload(&serde_json::json!({ "OAuth": { "oidc": { "ClientId": "pia" } } }));
     let after = Browser::without_pages(&app).get(&desktop_login()).await;
 
-    assert_eq!(error_told(&before), "provider_not_configured");
+    assert_eq!(error_reported(&before), "provider_not_configured");
     assert_eq!(after.status, 302);
 }

@@ -17,14 +17,14 @@ use serde_json::{Value, json};
 
 use super::fake::Fake;
 use super::{
-    PROGRAM, STATE, VERIFIER, browse, code_told, knowing, login, redeem, through, with_fake,
+    PROGRAM, STATE, VERIFIER, browse, code_reported, knowing, login, redeem, through, with_fake,
 };
 use crate::{refresh, spent};
 
 on_both_databases!(
     a_code_is_burned_by_any_try_that_fails,
     a_code_is_burned_by_a_body_that_is_no_request,
-    a_code_that_is_shown_again_takes_back_what_it_gave,
+    a_code_that_is_presented_again_takes_back_what_it_gave,
     a_code_is_good_for_two_minutes,
     of_two_codes_each_is_good_with_its_own_verifier_alone,
     of_many_that_show_a_code_at_once_nobody_stays_signed_in,
@@ -57,7 +57,7 @@ async fn a_code_is_burned_by_any_try_that_fails(database: TestDatabase) {
         json!({ "codeVerifier": true }),
         json!({}),
     ] {
-        let code = code_told(&through(&app, &fake).await);
+        let code = code_reported(&through(&app, &fake).await);
         let mut body = wrong.clone();
         body["code"] = json!(code);
 
@@ -82,7 +82,7 @@ async fn a_code_is_burned_by_a_body_that_is_no_request(database: TestDatabase) {
         format!(r#"{{"code":"CODE","codeVerifier":"{VERIFIER}"}} and more"#),
         format!(r#"{{"code":"CODE","CodeVerifier":"{VERIFIER}"}}"#),
     ] {
-        let code = code_told(&through(&app, &fake).await);
+        let code = code_reported(&through(&app, &fake).await);
         let body = odd.replace("CODE", &code);
 
         let first = stranger.send("POST", "/auth/token", &json, body.as_bytes()).await;
@@ -110,9 +110,9 @@ async fn what_cannot_be_a_code_is_refused_like_one_that_is_not_good() {
     }
 }
 
-async fn a_code_that_is_shown_again_takes_back_what_it_gave(database: TestDatabase) {
+async fn a_code_that_is_presented_again_takes_back_what_it_gave(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let code = code_told(&through(&app, &fake).await);
+    let code = code_reported(&through(&app, &fake).await);
     let envelope = redeem(&app.stranger(), &code, VERIFIER).await;
     let ada = app.stranger().with_tokens(&envelope.body);
     let bystander = super::signed_in(&app, &fake).await;
@@ -138,7 +138,7 @@ async fn code_for(app: &TestApp, fake: &Fake, verifier: &str) -> String {
         ("code_challenge", &challenge),
         ("state", STATE),
     ]);
-    code_told(&browse(app, fake, &start).await)
+    code_reported(&browse(app, fake, &start).await)
 }
 
 async fn of_two_codes_each_is_good_with_its_own_verifier_alone(database: TestDatabase) {
@@ -147,11 +147,11 @@ async fn of_two_codes_each_is_good_with_its_own_verifier_alone(database: TestDat
     let verifiers = [VERIFIER, other];
 
     for (row, own) in verifiers.into_iter().enumerate() {
-        for (column, shown) in verifiers.into_iter().enumerate() {
+        for (column, presented) in verifiers.into_iter().enumerate() {
             let codes = [code_for(&app, &fake, VERIFIER).await, code_for(&app, &fake, other).await];
             let beside = 1 - row;
 
-            let first = redeem(&stranger, &codes[row], shown).await;
+            let first = redeem(&stranger, &codes[row], presented).await;
 
             if row == column {
                 assert_eq!(first.status, 200, "{}", first.text());
@@ -171,10 +171,10 @@ async fn a_code_is_good_for_two_minutes(database: TestDatabase) {
     let app = knowing(database, &fake.issuer).at(Arc::clone(&clock) as _).start().await;
     fake.session_ref("exp", (super::fake::now() + 3600).into());
 
-    let code = code_told(&through(&app, &fake).await);
+    let code = code_reported(&through(&app, &fake).await);
     clock.advance(Duration::from_secs(119));
     let in_time = redeem(&app.stranger(), &code, VERIFIER).await;
-    let code = code_told(&through(&app, &fake).await);
+    let code = code_reported(&through(&app, &fake).await);
     clock.advance(Duration::from_mins(2));
     let late = redeem(&app.stranger(), &code, VERIFIER).await;
 
@@ -184,14 +184,14 @@ async fn a_code_is_good_for_two_minutes(database: TestDatabase) {
 
 async fn of_many_that_show_a_code_at_once_nobody_stays_signed_in(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let code = code_told(&through(&app, &fake).await);
+    let code = code_reported(&through(&app, &fake).await);
 
     let stranger = app.stranger();
     let answers = join_all((0..32).map(|_| redeem(&stranger, &code, VERIFIER))).await;
 
-    let given: Vec<_> = answers.iter().filter(|it| it.status == 200).collect();
-    assert!(given.len() <= 1, "{}", given.len());
-    for envelope in given {
+    let input: Vec<_> = answers.iter().filter(|it| it.status == 200).collect();
+    assert!(input.len() <= 1, "{}", input.len());
+    for envelope in input {
         let client = app.stranger().with_tokens(&envelope.body);
         let over = refresh(&app.stranger(), spent(&client)).await;
         assert_eq!(over.refusal(), (401, "invalid_refresh_token"));
@@ -203,7 +203,7 @@ async fn of_many_that_show_a_code_at_once_nobody_stays_signed_in(database: TestD
 async fn a_code_is_good_at_another_instance(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let other = Setting::beside(&app).start().await;
-    let code = code_told(&through(&app, &fake).await);
+    let code = code_reported(&through(&app, &fake).await);
 
     let there = redeem(&other.stranger(), &code, VERIFIER).await;
     let here = redeem(&app.stranger(), &code, VERIFIER).await;

@@ -11,15 +11,15 @@ use url::Url;
 use super::browser::Browser;
 use super::node::NodeProvider;
 use super::{
-    VERIFIER, code_told, desktop_login, error_told, knowing, location, login, parameter, path_of,
-    redeem,
+    VERIFIER, code_reported, desktop_login, error_reported, knowing, location, login, parameter,
+    path_of, redeem,
 };
 use crate::{log_out, refresh, spent};
 
 on_both_databases!(
     a_program_signs_in_stays_so_and_signs_out,
     whoever_comes_again_has_the_account_they_had,
-    whoever_changes_their_mind_is_told_so_and_may_try_again,
+    whoever_changes_their_mind_is_reported_and_may_try_again,
     without_a_target_the_browser_is_answered,
 );
 
@@ -38,7 +38,7 @@ async fn with_node(database: TestDatabase) -> (NodeProvider, TestApp) {
 
 /// Goes to the provider from where it was sent, says this there, and follows
 /// to the way back.
-async fn at_provider(left: &Answer, says: &str) -> String {
+async fn at_provider(left: &Answer, states: &str) -> String {
     let sent = location(left);
     let address = sent.socket_addrs(|| None).expect("an address")[0];
     let mut browser = Browser::at(Client::new(address));
@@ -55,15 +55,15 @@ async fn at_provider(left: &Answer, says: &str) -> String {
         }
         path = path_of(&next);
         if next.path().starts_with("/interaction/") {
-            path = format!("{path}?{says}");
+            path = format!("{path}?{states}");
         }
     }
 }
 
-async fn through(app: &TestApp, start: &str, says: &str) -> Answer {
+async fn through(app: &TestApp, start: &str, states: &str) -> Answer {
     let mut browser = Browser::of(app);
     let left = browser.get(start).await;
-    let back = at_provider(&left, says).await;
+    let back = at_provider(&left, states).await;
     browser.get(&back).await
 }
 
@@ -71,7 +71,7 @@ async fn a_program_signs_in_stays_so_and_signs_out(database: TestDatabase) {
     let (_node, app) = with_node(database).await;
 
     let arrived = through(&app, &desktop_login(), "login=ada").await;
-    let envelope = redeem(&app.stranger(), &code_told(&arrived), VERIFIER).await;
+    let envelope = redeem(&app.stranger(), &code_reported(&arrived), VERIFIER).await;
 
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
@@ -95,7 +95,7 @@ async fn whoever_comes_again_has_the_account_they_had(database: TestDatabase) {
     let (_node, app) = with_node(database).await;
     let user = async || {
         let arrived = through(&app, &desktop_login(), "login=ada").await;
-        let envelope = redeem(&app.stranger(), &code_told(&arrived), VERIFIER).await;
+        let envelope = redeem(&app.stranger(), &code_reported(&arrived), VERIFIER).await;
         envelope.body["user"]["id"].clone()
     };
 
@@ -105,16 +105,16 @@ async fn whoever_comes_again_has_the_account_they_had(database: TestDatabase) {
     assert_eq!(first, second);
 }
 
-async fn whoever_changes_their_mind_is_told_so_and_may_try_again(database: TestDatabase) {
+async fn whoever_changes_their_mind_is_reported_and_may_try_again(database: TestDatabase) {
     let (_node, app) = with_node(database).await;
 
     let denied = through(&app, &desktop_login(), "deny").await;
     let unverified = through(&app, &desktop_login(), "login=eve").await;
     let again = through(&app, &desktop_login(), "login=ada").await;
 
-    assert_eq!(error_told(&denied), "access_denied");
-    assert_eq!(error_told(&unverified), "email_not_verified");
-    assert_eq!(code_told(&again).len(), 43);
+    assert_eq!(error_reported(&denied), "access_denied");
+    assert_eq!(error_reported(&unverified), "email_not_verified");
+    assert_eq!(code_reported(&again).len(), 43);
 }
 
 async fn without_a_target_the_browser_is_answered(database: TestDatabase) {

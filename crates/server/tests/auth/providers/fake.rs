@@ -22,7 +22,7 @@ const CODE: &str = "the provider's/code+";
 #[derive(Debug, Clone)]
 pub(super) enum Whim {
     /// With this, head and all.
-    Says(String),
+    States(String),
     /// Never.
     Silent,
 }
@@ -81,13 +81,13 @@ impl Fake {
         let issuer = format!("http://{}", listener.local_addr().expect("an address"));
         let script = Arc::new(Mutex::new(Script::honest(&issuer)));
         let calls = Arc::<Mutex<Vec<String>>>::default();
-        let (told, heard, at) = (Arc::clone(&script), Arc::clone(&calls), issuer.clone());
+        let (reported, heard, at) = (Arc::clone(&script), Arc::clone(&calls), issuer.clone());
         #[expect(clippy::disallowed_methods, reason = "aborted on drop")]
         let serving = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                let (told, heard, at) = (Arc::clone(&told), Arc::clone(&heard), at.clone());
+                let (reported, heard, at) = (Arc::clone(&reported), Arc::clone(&heard), at.clone());
                 #[expect(clippy::disallowed_methods, reason = "ends with its connection")]
-                tokio::spawn(async move { serve(socket, &told, &heard, &at).await });
+                tokio::spawn(async move { serve(socket, &reported, &heard, &at).await });
             }
         });
         Self { issuer, script, calls, serving }
@@ -116,21 +116,21 @@ impl Fake {
 
     /// Lets somebody in who was sent here, and says where they go on.
     pub(super) fn admit(&self, sent: &Url) -> String {
-        let given = |name: &str| parameter(sent, name).expect(name);
+        let input = |name: &str| parameter(sent, name).expect(name);
         assert!(sent.as_str().starts_with(&format!("{}/authorize?", self.issuer)), "{sent}");
-        assert_eq!(given("response_type"), "code");
-        assert_eq!(given("client_id"), "pia");
-        assert_eq!(given("redirect_uri"), CALLBACK);
-        assert_eq!(given("code_challenge_method"), "S256");
-        let scope = given("scope");
+        assert_eq!(input("response_type"), "code");
+        assert_eq!(input("client_id"), "pia");
+        assert_eq!(input("redirect_uri"), CALLBACK);
+        assert_eq!(input("code_challenge_method"), "S256");
+        let scope = input("scope");
         let mut scopes: Vec<_> = scope.split(' ').collect();
         scopes.sort_unstable();
         assert_eq!(scopes, ["email", "openid", "profile"]);
-        let (state, nonce) = (given("state"), given("nonce"));
+        let (state, nonce) = (input("state"), input("nonce"));
         assert!(state.len() == 43 && nonce.len() == 43 && state != nonce);
         let mut script = self.script();
         let code = format!("{CODE}{}", script.admitted.len());
-        script.admitted.push((nonce, given("code_challenge")));
+        script.admitted.push((nonce, input("code_challenge")));
         back(&[("code", &code), ("state", &state)])
     }
 
@@ -203,8 +203,8 @@ impl Script {
     }
 
     fn published(&self) -> Vec<Value> {
-        let shown = self.keys.iter().filter(|(id, _)| !self.hidden.contains(id));
-        shown
+        let presented = self.keys.iter().filter(|(id, _)| !self.hidden.contains(id));
+        presented
             .map(|(id, key)| {
                 // Uncompressed: a byte 4, then both halves.
                 let point = key.public_key().as_ref();
@@ -275,7 +275,7 @@ async fn serve(
     lock(calls).push(path.clone());
     let whim = lock(script).whims.iter().find(|(it, _)| *it == path).map(|(_, it)| it.clone());
     let answer = match whim {
-        Some(Whim::Says(answer)) => answer,
+        Some(Whim::States(answer)) => answer,
         // Until the other side gives up.
         Some(Whim::Silent) => {
             drop(socket.read(&mut [0; 1]).await);

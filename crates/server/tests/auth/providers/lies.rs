@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::browser::Browser;
 use super::fake::{Fake, key, now};
-use super::{code_told, error_told, knowing, through, with_fake};
+use super::{code_reported, error_reported, knowing, through, with_fake};
 
 /// Signs in with a token with these claims, header and nonce.
 async fn with(claims: Value, header: Value, nonce: Option<Value>) -> Answer {
@@ -52,7 +52,7 @@ async fn a_token_that_is_not_for_us_or_not_of_now_is_not_believed() {
         json!({ "sub": 5 }),
     ] {
         let arrived = with(claims.clone(), json!({}), None).await;
-        assert_eq!(error_told(&arrived), "provider_error", "{claims}");
+        assert_eq!(error_reported(&arrived), "provider_error", "{claims}");
     }
 }
 
@@ -60,7 +60,7 @@ async fn a_token_that_is_not_for_us_or_not_of_now_is_not_believed() {
 async fn a_token_of_another_sign_in_is_not_believed() {
     for nonce in [json!("another"), json!(""), json!("n".repeat(43)), Value::Null] {
         let arrived = with(json!({}), json!({}), Some(nonce.clone())).await;
-        assert_eq!(error_told(&arrived), "provider_error", "{nonce}");
+        assert_eq!(error_reported(&arrived), "provider_error", "{nonce}");
     }
 }
 
@@ -78,7 +78,7 @@ async fn a_token_that_its_provider_did_not_sign_is_not_believed() {
         json!({ "typ": "at+jwt" }),
     ] {
         let arrived = with(json!({}), header.clone(), None).await;
-        assert_eq!(error_told(&arrived), "provider_error", "{header}");
+        assert_eq!(error_reported(&arrived), "provider_error", "{header}");
     }
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     {
@@ -87,7 +87,7 @@ async fn a_token_that_its_provider_did_not_sign_is_not_believed() {
         script.keys.push(("forged".to_owned(), key()));
         script.hidden.push("forged".to_owned());
     }
-    assert_eq!(error_told(&through(&app, &fake).await), "provider_error");
+    assert_eq!(error_reported(&through(&app, &fake).await), "provider_error");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,19 +102,19 @@ async fn clocks_may_be_a_minute_apart() {
         json!({ "updated_at": "2026-01-02T03:04:05Z" }),
     ] {
         let arrived = with(claims.clone(), json!({}), None).await;
-        assert_eq!(code_told(&arrived).len(), 43, "{claims}");
+        assert_eq!(code_reported(&arrived).len(), 43, "{claims}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_speaks_for_another_is_not_asked_for_anything() {
+async fn a_provider_that_speaks_for_another_is_not_requested_anything() {
     for issuer in ["https://accounts.google.com", "http://127.0.0.1:1", ""] {
         let (fake, app) = with_fake(TestDatabase::sqlite()).await;
         fake.script().discovery = json!({ "issuer": issuer });
 
         let answer = Browser::without_pages(&app).get(&super::desktop_login()).await;
 
-        assert_eq!(error_told(&answer), "provider_error", "{issuer}");
+        assert_eq!(error_reported(&answer), "provider_error", "{issuer}");
         assert_eq!(fake.called("/jwks"), 0);
     }
 }
@@ -127,18 +127,18 @@ async fn a_provider_that_names_an_address_which_can_be_listened_to_is_not_used()
 
         let answer = Browser::without_pages(&app).get(&super::desktop_login()).await;
 
-        assert_eq!(error_told(&answer), "provider_unreachable", "{endpoint}");
+        assert_eq!(error_reported(&answer), "provider_unreachable", "{endpoint}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_key_is_found_and_an_unknown_one_is_not_asked_for_again_and_again() {
+async fn a_new_key_is_found_and_an_unknown_one_is_not_requested_again_and_again() {
     let fake = Fake::start().await;
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app =
         knowing(TestDatabase::sqlite(), &fake.issuer).at(Arc::clone(&clock) as _).start().await;
     fake.session_ref("exp", (now() + 7200).into());
-    assert_eq!(code_told(&through(&app, &fake).await).len(), 43);
+    assert_eq!(code_reported(&through(&app, &fake).await).len(), 43);
 
     clock.advance(Duration::from_secs(31));
     {
@@ -149,10 +149,10 @@ async fn a_new_key_is_found_and_an_unknown_one_is_not_asked_for_again_and_again(
     let renewed = through(&app, &fake).await;
     fake.script().header["kid"] = json!("third");
     for _ in 0..5 {
-        assert_eq!(error_told(&through(&app, &fake).await), "provider_error");
+        assert_eq!(error_reported(&through(&app, &fake).await), "provider_error");
     }
 
-    assert_eq!(code_told(&renewed).len(), 43);
+    assert_eq!(code_reported(&renewed).len(), 43);
     assert_eq!((fake.called("/jwks"), fake.called("/.well-known/openid-configuration")), (2, 1));
     clock.advance(Duration::from_hours(1));
     Browser::without_pages(&app).get(&super::desktop_login()).await;
@@ -183,15 +183,15 @@ async fn of_a_tenant_that_is_named_nobody_else_comes_in_whatever_the_authority()
         let arrived = super::through_named(&app, &fake, "entraid").await;
 
         if believed {
-            assert_eq!(code_told(&arrived).len(), 43);
+            assert_eq!(code_reported(&arrived).len(), 43);
         } else {
-            assert_eq!(error_told(&arrived), "provider_error", "{tid:?}");
+            assert_eq!(error_reported(&arrived), "provider_error", "{tid:?}");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn microsofts_tenants_are_told_apart_by_the_tokens_own_word() {
+async fn microsofts_tenants_are_distinguished_by_the_tokens_own_word() {
     let tenant = "72f988bf-86f1-41af-91ab-2d7cd011db47";
     for (issuer, tid, believed) in [
         (tenant, Some(tenant), true),
@@ -217,9 +217,9 @@ async fn microsofts_tenants_are_told_apart_by_the_tokens_own_word() {
         let arrived = super::through_named(&app, &fake, "microsoft").await;
 
         if believed {
-            assert_eq!(code_told(&arrived).len(), 43);
+            assert_eq!(code_reported(&arrived).len(), 43);
         } else {
-            assert_eq!(error_told(&arrived), "provider_error", "{issuer} {tid:?}");
+            assert_eq!(error_reported(&arrived), "provider_error", "{issuer} {tid:?}");
         }
     }
 }

@@ -37,8 +37,8 @@ impl NodeProvider {
             .kill_on_drop(true)
             .spawn()
             .expect("Node.js");
-        let said = BufReader::new(process.stdout.take().expect("its output"));
-        let port = said.lines().next_line().await.expect("its output").expect("a port");
+        let message = BufReader::new(process.stdout.take().expect("its output"));
+        let port = message.lines().next_line().await.expect("its output").expect("a port");
         Self { issuer: format!("http://127.0.0.1:{port}"), _process: process }
     }
 }

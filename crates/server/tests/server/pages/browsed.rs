@@ -23,7 +23,7 @@ async fn the_set_up_page_needs_neither_mouse_nor_a_wide_window() {
     browser.press("no licence".chars().chain([TAB, ENTER])).await;
 
     assert_eq!((first.as_str(), second.as_str()), ("token", "license"));
-    let alert = browser.says("[role=alert]").await;
+    let alert = browser.states("[role=alert]").await;
     assert!(alert.contains("The setup token is wrong"), "{alert}");
     assert_eq!(browser.focus().await, alert);
     assert_eq!(browser.title().await, "Error: Set up this server");
@@ -32,7 +32,7 @@ async fn the_set_up_page_needs_neither_mouse_nor_a_wide_window() {
     browser.found_nothing_wrong().await;
 }
 
-/// The browser sends what tells its own forms from those of other sites; the
+/// The browser sends what distinguishes its own forms from those of other sites; the
 /// server would refuse them without.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_is_made_in_german_with_the_keyboard_alone() {
@@ -42,12 +42,12 @@ async fn an_account_is_made_in_german_with_the_keyboard_alone() {
     browser.resize(320, 640).await;
 
     browser.goto(&address(&app, "/auth/register.html")).await;
-    let (german, too_wide) = (browser.says("h1").await, browser.is_too_wide().await);
+    let (german, too_wide) = (browser.states("h1").await, browser.is_too_wide().await);
     browser.press([TAB]).await;
     let first = browser.focus().await;
     // Everything is left out but the password.
     browser.press([TAB].into_iter().chain(PASSWORD.chars()).chain([ENTER])).await;
-    let faults = browser.says("[role=alert]").await;
+    let faults = browser.states("[role=alert]").await;
     let focused = browser.focus().await;
     browser.press([TAB, ENTER]).await;
     let led_to = browser.focus().await;
@@ -59,7 +59,7 @@ async fn an_account_is_made_in_german_with_the_keyboard_alone() {
     assert!(faults.contains("Ihre E-Mail-"), "{faults}");
     assert!(faults.contains("privat nutzen"), "{faults}");
     assert_eq!((focused, led_to), (faults, "email".to_owned()));
-    let done = browser.says("main:not(:has(form)) h1").await;
+    let done = browser.states("main:not(:has(form)) h1").await;
     assert_eq!(done, "Konto erstellt");
     browser.found_nothing_wrong().await;
     let envelope = json!({ "email": "ada@example.org", "password": PASSWORD });
@@ -95,7 +95,7 @@ async fn what_was_typed_survives_another_language() {
     let email = browser.find("html[lang=de] #email").await;
 
     assert_eq!(browser.property(&email, "value").await, "ada@example.org");
-    assert!(browser.says("h1").await.contains("Konto erstellen"));
+    assert!(browser.states("h1").await.contains("Konto erstellen"));
     browser.found_nothing_wrong().await;
 }
 
@@ -105,10 +105,10 @@ async fn a_failed_sign_in_is_explained_in_the_language_that_is_switched_to() {
     let browser = Browser::start("en").await;
 
     browser.goto(&address(&app, "/auth/error?reason=access_denied")).await;
-    let english = browser.says("main").await;
+    let english = browser.states("main").await;
     let switch = browser.find("footer a").await;
     browser.click(&switch).await;
-    let german = browser.says("main").await;
+    let german = browser.states("main").await;
 
     assert!(english.contains("cancelled"), "{english}");
     assert!(german.contains("abgebrochen"), "{german}");

@@ -60,7 +60,7 @@ async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(datab
 async fn a_forgotten_password_is_replaced_on_the_pages(database: TestDatabase) {
     let app = Setting::on(database).with_mail().start().await;
     let ada = app.sign_up(ADA).await;
-    let asked = submit(&app, "/auth/forgot-password.html", &[("email", ADA)]).await;
+    let requested = submit(&app, "/auth/forgot-password.html", &[("email", ADA)]).await;
     let nobody = [("email", "nobody@example.org")];
     let unknown = submit(&app, "/auth/forgot-password.html", &nobody).await;
     let page = page_of_link(&app).await;
@@ -75,7 +75,7 @@ async fn a_forgotten_password_is_replaced_on_the_pages(database: TestDatabase) {
     let done = reset(NEW).await;
     let spent = reset("another fine passphrase").await;
 
-    assert_eq!((asked.status, asked.text()), (unknown.status, unknown.text()));
+    assert_eq!((requested.status, requested.text()), (unknown.status, unknown.text()));
     assert!(is_page(&opened) && opened.text().contains(&format!("value=\"{ADA}\"")));
     assert!(weak.status == 400 && weak.text().contains("among the first"), "{}", weak.text());
     assert_eq!(
@@ -88,21 +88,25 @@ async fn a_forgotten_password_is_replaced_on_the_pages(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_link_to_confirm_an_address_is_asked_for_on_the_page() {
+async fn another_link_to_confirm_an_address_is_called_for_on_the_page() {
     let setting = Setting::on(TestDatabase::sqlite()).with_mail();
     let app = setting.with("LocalAuth__RequireEmailVerification", true).start().await;
     submit(&app, "/auth/register.html", &[("email", ADA), ("password", PASSWORD)]).await;
 
-    let asked = submit(&app, "/auth/resend-verification.html", &[("email", ADA)]).await;
+    let requested = submit(&app, "/auth/resend-verification.html", &[("email", ADA)]).await;
 
-    assert_eq!((asked.status, letters_to(&app, ADA).await.len()), (303, 2));
+    assert_eq!((requested.status, letters_to(&app, ADA).await.len()), (303, 2));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_mail_the_page_says_so() {
+async fn without_mail_the_page_states_so() {
     let app = TestApp::spawn().await;
 
-    let asked = submit(&app, "/auth/forgot-password.html", &[("email", ADA)]).await;
+    let requested = submit(&app, "/auth/forgot-password.html", &[("email", ADA)]).await;
 
-    assert!(asked.status == 400 && asked.text().contains("sends no mail"), "{}", asked.text());
+    assert!(
+        requested.status == 400 && requested.text().contains("sends no mail"),
+        "{}",
+        requested.text()
+    );
 }

@@ -39,13 +39,13 @@ async fn a_user_is_matched_created_updated_and_disabled(database: TestDatabase) 
     assert_eq!(created.header("location"), created.body["meta"]["location"].as_str());
     let path = path_of(&created.body);
 
-    let shown = server.send("GET", &path, Value::Null).await;
-    assert_eq!((shown.status, &shown.body), (200, &created.body));
+    let presented = server.send("GET", &path, Value::Null).await;
+    assert_eq!((presented.status, &presented.body), (200, &created.body));
     let by_name = r#"userName eq "Test_User_ab6490ee-1e48-479e-a20b-2d77186b5dd1""#;
     let matched = server.send("GET", &filtered(USERS, by_name), Value::Null).await;
     assert_eq!(
         (&matched.body["totalResults"], &matched.body["Resources"][0]),
-        (&json!(1), &shown.body)
+        (&json!(1), &presented.body)
     );
 
     let updated = server
@@ -108,9 +108,9 @@ async fn a_group_is_matched_created_and_filled(database: TestDatabase) {
     let is_member = server.send("GET", &filtered(GROUPS, &membership), Value::Null).await;
     assert_eq!(is_member.body["totalResults"], json!(0));
 
-    let shown =
+    let presented =
         server.send("GET", &format!("{path}?excludedAttributes=members"), Value::Null).await;
-    assert_eq!((shown.status, shown.body.get("members")), (200, None));
+    assert_eq!((presented.status, presented.body.get("members")), (200, None));
     assert_eq!(server.send("DELETE", &path, Value::Null).await.status, 204);
     let bob = server.send("GET", &path_of(&bob), Value::Null).await.body;
     assert_eq!(bob["groups"][0]["display"], "Default");

@@ -22,8 +22,8 @@ async fn a_member_is_in_the_group_with_their_next_request(database: TestDatabase
     let path = format!("/api/admin/users/{}/effective", eve.user.clone().expect("an id"));
     assert_eq!(server.console.get(&path).await.body["group"]["name"], "Sales");
     let user = format!("{USERS}/{}", eve.user.as_deref().expect("an id"));
-    let shown = server.send("GET", &user, Value::Null).await.body;
-    assert_eq!(shown["groups"][0]["value"], group["id"]);
+    let presented = server.send("GET", &user, Value::Null).await.body;
+    assert_eq!(presented["groups"][0]["value"], group["id"]);
 }
 
 async fn a_group_in_use_and_the_default_one_are_not_deleted(database: TestDatabase) {

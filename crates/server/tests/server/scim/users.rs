@@ -52,8 +52,8 @@ async fn a_write_may_name_the_version_that_it_expects(database: TestDatabase) {
     let server = Provisioned::on(database).await;
     let user = server.user("ada@idp.example").await;
     let path = path_of(&user);
-    let shown = server.send("GET", &path, Value::Null).await;
-    let tag = shown.header("etag").expect("a tag").to_owned();
+    let presented = server.send("GET", &path, Value::Null).await;
+    let tag = presented.header("etag").expect("a tag").to_owned();
     assert_eq!(user["meta"]["version"], json!(tag));
     let rename =
         |name: &str| patch(json!([{ "op": "replace", "path": "displayName", "value": name }]));
@@ -87,10 +87,10 @@ async fn of_a_hundred_parallel_writes_none_is_lost(database: TestDatabase) {
     let statuses: BTreeSet<u16> = join_all(all).await.iter().map(|it| it.status).collect();
 
     assert_eq!(statuses, BTreeSet::from([200]));
-    let shown = server.send("GET", &path, Value::Null).await.body;
-    assert_eq!(shown["externalId"], "00u1");
+    let presented = server.send("GET", &path, Value::Null).await.body;
+    assert_eq!(presented["externalId"], "00u1");
     assert_eq!(
-        (&shown["name"]["givenName"], &shown["name"]["familyName"]),
+        (&presented["name"]["givenName"], &presented["name"]["familyName"]),
         (&json!("Ada"), &json!("Lovelace"))
     );
 }

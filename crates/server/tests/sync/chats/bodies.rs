@@ -126,7 +126,7 @@ async fn the_first_and_the_last_instant_are_times_like_others() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
-    for (at, told) in [
+    for (at, reported) in [
         ("0001-01-01T00:00:00", "0001-01-01T00:00:00Z"),
         ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
         ("9999-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59.9999999Z"),
@@ -134,7 +134,7 @@ async fn the_first_and_the_last_instant_are_times_like_others() {
         let id = new_id();
         let made = put(&ada, &chat(&id, at)).await;
 
-        assert_eq!((made.status, &made.body["updatedAt"]), (201, &json!(told)), "{at}");
+        assert_eq!((made.status, &made.body["updatedAt"]), (201, &json!(reported)), "{at}");
         assert_eq!(get(&ada, &id).await.body, made.body);
     }
 }

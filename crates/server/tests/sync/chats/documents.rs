@@ -31,12 +31,12 @@ async fn a_chat_comes_back_as_it_was_written(database: TestDatabase) {
     );
 
     let made = put_text(&ada, &id, &document).await;
-    let told = get(&ada, &id).await;
+    let reported = get(&ada, &id).await;
     let again = put_text(&ada, &id, &document).await;
 
-    assert_eq!((made.status, told.status, again.status), (201, 200, 200), "{}", made.text());
-    assert_eq!((&made.bytes, &told.bytes), (&told.bytes, &again.bytes));
-    assert_eq!(told.header("content-type"), Some("application/json"));
+    assert_eq!((made.status, reported.status, again.status), (201, 200, 200), "{}", made.text());
+    assert_eq!((&made.bytes, &reported.bytes), (&reported.bytes, &again.bytes));
+    assert_eq!(reported.header("content-type"), Some("application/json"));
     for part in [
         r#""future":{"number":1.0,"big":123456789012345678901234567890,"null":null}"#,
         &format!(
@@ -47,10 +47,10 @@ async fn a_chat_comes_back_as_it_was_written(database: TestDatabase) {
         r#""schemaVersion":1"#,
         r#""isFavorite":true"#,
     ] {
-        assert!(told.text().contains(part), "{part} in {}", told.text());
+        assert!(reported.text().contains(part), "{part} in {}", reported.text());
     }
-    assert!(told.body.get("title").is_none() && told.body.get("server_stamp").is_none());
-    assert_eq!(told.body["id"], *id);
+    assert!(reported.body.get("title").is_none() && reported.body.get("server_stamp").is_none());
+    assert_eq!(reported.body["id"], *id);
 }
 
 async fn a_chat_that_lost_is_answered_with_the_one_that_won(database: TestDatabase) {
@@ -59,7 +59,7 @@ async fn a_chat_that_lost_is_answered_with_the_one_that_won(database: TestDataba
     let id = new_id();
     put(&ada, &chat(&id, LATE)).await;
 
-    // Told in UTC, whichever zone it came with.
+    // Reported in UTC, whichever zone it came with.
     let lost = put(&ada, &chat(&id, EARLY)).await;
     let zoned = LATE.replace("09:", "11:").replace('Z', "+02:00");
     assert_eq!(put(&ada, &chat(&id, &zoned)).await.body["updatedAt"], LATE);
@@ -118,13 +118,13 @@ async fn two_people_may_have_chats_with_one_id(database: TestDatabase) {
     other["title"] = json!("Bob's");
 
     let made = put(&bob, &other).await;
-    let told = (get(&ada, &id).await, get(&bob, &id).await);
+    let reported = (get(&ada, &id).await, get(&bob, &id).await);
     let list = bob.get(CHATS).await;
     delete(&bob, &id).await;
 
     assert_eq!(made.status, 201, "{}", made.text());
     assert_eq!(
-        (&told.0.body["title"], &told.1.body["title"]),
+        (&reported.0.body["title"], &reported.1.body["title"]),
         (&json!("A title"), &json!("Bob's"))
     );
     assert_eq!(ids(&list.body["chats"]), [&*id]);

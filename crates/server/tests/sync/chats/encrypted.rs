@@ -8,7 +8,7 @@ use super::*;
 
 on_both_databases!(
     an_encrypted_account_takes_only_what_is_encrypted,
-    of_an_encrypted_chat_nothing_is_kept_in_plain,
+    of_an_encrypted_chat_nothing_is_stored_in_plain,
 );
 
 const AT: &str = "2026-08-01T09:14:02Z";
@@ -31,7 +31,7 @@ async fn an_encrypted_account_takes_only_what_is_encrypted(database: TestDatabas
     assert_eq!(delete(&ada, &id).await.status, 204);
 }
 
-async fn of_an_encrypted_chat_nothing_is_kept_in_plain(database: TestDatabase) {
+async fn of_an_encrypted_chat_nothing_is_stored_in_plain(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();

@@ -74,7 +74,7 @@ async fn many_conversations_are_stored_each_by_itself(database: TestDatabase) {
 
     assert_eq!(answer.status, 200, "{}", answer.text());
     let results = answer.body["results"].as_array().expect("results");
-    let told: Vec<_> = results.iter().map(|it| (&it["status"], &it["id"])).collect();
+    let reported: Vec<_> = results.iter().map(|it| (&it["status"], &it["id"])).collect();
     let expected = [
         (json!("stored"), json!(new)),
         (json!("conflict"), json!(newer)),
@@ -84,7 +84,7 @@ async fn many_conversations_are_stored_each_by_itself(database: TestDatabase) {
         (json!("refused"), Value::Null),
         (json!("deleted"), json!(last)),
     ];
-    assert_eq!(told, expected.iter().map(|(a, b)| (a, b)).collect::<Vec<_>>());
+    assert_eq!(reported, expected.iter().map(|(a, b)| (a, b)).collect::<Vec<_>>());
     assert_eq!(results[1]["updatedAt"], "2026-09-01T00:00:00Z");
     assert_eq!(results[3]["error"], "e2ee_required");
     assert_eq!(

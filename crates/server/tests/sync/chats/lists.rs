@@ -9,9 +9,9 @@ use super::*;
 on_both_databases!(
     a_list_is_of_whole_chats_in_the_order_of_their_changes,
     parts_follow_one_another_by_a_cursor_however_it_is_escaped,
-    a_chat_that_was_written_before_and_came_in_later_is_told,
-    what_was_deleted_is_told_by_its_id,
-    a_list_that_has_not_changed_is_not_told_again,
+    a_chat_that_was_written_before_and_came_in_later_is_reported,
+    what_was_deleted_is_reported_by_its_id,
+    a_list_that_has_not_changed_is_not_reported_again,
     a_list_of_long_chats_is_cut,
 );
 
@@ -85,11 +85,11 @@ async fn parts_follow_one_another_by_a_cursor_however_it_is_escaped(database: Te
     assert_eq!(since, all, "all of them came in since");
 }
 
-async fn a_chat_that_was_written_before_and_came_in_later_is_told(database: TestDatabase) {
+async fn a_chat_that_was_written_before_and_came_in_later_is_reported(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let known = put_at(&ada, "2026-08-01T00:00:00Z").await;
-    // What a device that has the known one asks for: by its own clock, which
+    // What a device that has the known one requests: by its own clock, which
     // is ahead of neither.
     execute(&app, "UPDATE chats SET stamp = updated_at").await;
     let missed = put_at(&ada, "2026-07-01T00:00:00Z").await;
@@ -100,7 +100,7 @@ async fn a_chat_that_was_written_before_and_came_in_later_is_told(database: Test
     assert_eq!(chats, [missed, known]);
 }
 
-async fn what_was_deleted_is_told_by_its_id(database: TestDatabase) {
+async fn what_was_deleted_is_reported_by_its_id(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let (stays, goes) = (stored(&ada).await, stored(&ada).await);
@@ -116,7 +116,7 @@ async fn what_was_deleted_is_told_by_its_id(database: TestDatabase) {
     assert!(plain.body.get("deleted").is_none());
 }
 
-async fn a_list_that_has_not_changed_is_not_told_again(database: TestDatabase) {
+async fn a_list_that_has_not_changed_is_not_reported_again(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     stored(&ada).await;
@@ -168,7 +168,7 @@ async fn a_list_of_long_chats_is_cut(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_query_that_says_what_it_must_not_is_refused_by_its_field() {
+async fn a_query_that_states_what_it_must_not_is_refused_by_its_field() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 

@@ -37,13 +37,13 @@ async fn a_long_chat_costs_a_few_times_its_length() {
 
     let made = put_text(&ada, &id, &document).await;
     let stored = peak(&program) - before;
-    let told = get(&ada, &id).await;
+    let reported = get(&ada, &id).await;
     let lost = put_text(&ada, &id, &long(&id, 0, 10 * MIB)).await;
     let list = ada.get(CHATS).await;
     let all = peak(&program) - before;
 
-    assert_eq!([made.status, told.status, lost.status, list.status], [201, 200, 409, 200]);
-    assert!(told.bytes == made.bytes && lost.bytes == made.bytes);
+    assert_eq!([made.status, reported.status, lost.status, list.status], [201, 200, 409, 200]);
+    assert!(reported.bytes == made.bytes && lost.bytes == made.bytes);
     assert!(stored < 80 * MIB, "{} MiB for one of 10", stored / MIB);
     assert!(all < 200 * MIB, "{} MiB for all", all / MIB);
 }

@@ -47,7 +47,7 @@ impl Dice {
     }
 }
 
-/// Tells the seed of a test that fails.
+/// Reports the seed of a test that fails.
 struct Seed(u64);
 
 impl Drop for Seed {

@@ -105,7 +105,7 @@ impl Device {
             409 => {}
             other => {
                 assert_ne!(other, 404, "sync 6.4, row 21: a PUT is never answered 404");
-                self.told_of_encryption(&answer);
+                self.reported_of_encryption(&answer);
                 return Stored::Dropped(other);
             }
         }

@@ -26,8 +26,8 @@ async fn settle<const N: usize>(mut devices: [&mut Device; N]) {
         let mut quiet = true;
         for device in &mut devices {
             let cycle = device.cycle().await;
-            let asks = device.generation != Generation::March;
-            quiet &= !asks || cycle.pulled == Pulled::NotModified;
+            let requests = device.generation != Generation::March;
+            quiet &= !requests || cycle.pulled == Pulled::NotModified;
         }
         if quiet {
             return;

@@ -60,7 +60,7 @@ pub(crate) struct Device {
     pub(crate) unpushed: BTreeSet<(Channel, String)>,
     pub(crate) keys: DeviceKeys,
     pub(crate) umk: Option<Umk>,
-    /// True if it was told that it needs a key that it has not got.
+    /// True if it learned that it needs a key that it has not got.
     pub(crate) onboarding: bool,
     /// Recovery code that a human wrote down when encryption was turned on
     /// here.
@@ -70,7 +70,7 @@ pub(crate) struct Device {
     pub(crate) chats_known: Option<bool>,
     /// Content of its last pull, shown where a test fails.
     pub(crate) heard: Vec<(Channel, String)>,
-    /// Number of times that it was told to wait.
+    /// Number of responses that asked it to wait.
     pub(crate) waits: usize,
 }
 
@@ -173,8 +173,8 @@ impl Device {
     }
 
     /// Returns the content of a row here.
-    pub(crate) fn said(&self, channel: Channel, id: &str) -> Option<&str> {
-        self.get(channel, id).map(|it| it.said(channel))
+    pub(crate) fn message(&self, channel: Channel, id: &str) -> Option<&str> {
+        self.get(channel, id).map(|it| it.message(channel))
     }
 
     /// Returns its rows, as far as devices can agree.
@@ -202,7 +202,7 @@ impl Device {
         Cycle { pushed, pulled, revoked }
     }
 
-    /// Cycles until it is told that there is nothing new.
+    /// Cycles until it is informed that there is nothing new.
     pub(crate) async fn settle(&mut self) {
         for _ in 0..5 {
             if self.cycle().await.pulled == Pulled::NotModified {

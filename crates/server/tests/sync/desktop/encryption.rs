@@ -188,13 +188,13 @@ impl Device {
         let peer = text(device.get("agreementPublicKey"), "e2ee 6.1");
         let (umk, salt) = (self.umk.clone().expect("a key"), salt());
         let wrapped = self.keys.wrap(&umk, target, &peer, &salt);
-        let said = approval(signature, [&session, target, &peer, &wrapped, &salt]);
+        let message = approval(signature, [&session, target, &peer, &wrapped, &salt]);
         let mut request = json!({
             "onboardingSessionId": session,
             "targetDeviceId": target,
             "wrappedUmk": wrapped,
             "hkdfSalt": salt,
-            "approverSignature": self.keys.sign(&said),
+            "approverSignature": self.keys.sign(&message),
             "approverDeviceId": self.id,
         });
         if signature == Signature::Second {
@@ -230,9 +230,9 @@ impl Device {
                 }
             };
             let session = part("onboardingSessionId");
-            let said = approval(signature, [&session, &self.id, &own, &wrapped, &salt]);
+            let message = approval(signature, [&session, &self.id, &own, &wrapped, &salt]);
             let key = text(maker.get("signingPublicKey"), "e2ee 6.1");
-            let signed = signed_by(&key, &said, &part("approverSignature"));
+            let signed = signed_by(&key, &message, &part("approverSignature"));
             assert!(signed, "e2ee 7: the texts of the approval are given back as they came");
         }
         let umk = self.keys.unwrap(&wrapped, &self.id, &peer, &salt);

@@ -228,7 +228,7 @@ impl Channel {
     }
 
     /// The key that an edit of a test changes.
-    pub(crate) fn told(self) -> &'static str {
+    pub(crate) fn reported(self) -> &'static str {
         match self {
             Self::Settings => "assistantDefaultWorkingDirectory",
             Self::Templates => "prompt",

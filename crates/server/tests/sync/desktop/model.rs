@@ -72,24 +72,24 @@ impl Journal {
             assert!(keys.contains(key), "{who}: {key:?} came from nowhere");
         }
         for key in &keys {
-            let said = Said::of(&stored, key);
+            let message = Stated::of(&stored, key);
             let place = format!("{who}: {key:?}");
             match held.get(key) {
-                Some(row) => said.is_held(row, key.0, &place),
-                None => said.is_gone(&place),
+                Some(row) => message.is_held(row, key.0, &place),
+                None => message.is_gone(&place),
             }
         }
     }
 }
 
 /// All that was said of one row.
-struct Said<'a> {
+struct Stated<'a> {
     versions: Vec<(&'a Sent, &'a Row)>,
     deletions: Vec<&'a Sent>,
     newest: Moment,
 }
 
-impl<'a> Said<'a> {
+impl<'a> Stated<'a> {
     fn of(stored: &'a [Sent], key: &(Channel, String)) -> Self {
         let of_push = |it: &'a Sent| {
             let same = |(channel, row): &&(Channel, Row)| *channel == key.0 && row.id == key.1;
@@ -122,7 +122,7 @@ impl<'a> Said<'a> {
             let was_there = self.versions.iter().any(|(push, _)| push.end < deletion.start);
             let only = self.deletions.iter().all(|it| it.start >= deletion.start);
             let before = deletion.end < starts && was_there && only;
-            let time = deletion.claimed.kept().min(deletion.server.0);
+            let time = deletion.claimed.stored().min(deletion.server.0);
             let beaten = before && time >= self.newest;
             assert!(!beaten, "{place}: row 34: revived by a version older than its deletion");
         }
@@ -132,7 +132,7 @@ impl<'a> Said<'a> {
         let starts = self.pushes_of_newest().map(|(push, _)| push.start).min();
         let starts = starts.expect("a version");
         let killed = self.deletions.iter().any(|deletion| {
-            let time = deletion.claimed.kept().min(deletion.server.1);
+            let time = deletion.claimed.stored().min(deletion.server.1);
             let there = self.versions.iter().any(|(push, _)| push.start < deletion.end);
             there && (deletion.end > starts || time >= self.newest)
         });

@@ -22,7 +22,7 @@ impl Moment {
     }
 
     /// Moment at the precision that a server stores (row 28).
-    pub(crate) fn kept(self) -> Self {
+    pub(crate) fn stored(self) -> Self {
         Self((self.0 + 5) / 10 * 10)
     }
 

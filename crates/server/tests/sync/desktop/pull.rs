@@ -59,7 +59,7 @@ impl Device {
             let before = since;
             since = page.timestamp;
             self.cursor = Some(if self.generation == Generation::March {
-                // By its own clock, whatever it is told.
+                // By its own clock, whatever others report.
                 self.now()
             } else {
                 since
@@ -95,8 +95,8 @@ impl Device {
             return;
         }
         assert!(!first || page.etag.is_some(), "sync 2.5: a page without an ETag");
-        let told = self.catalog.filter(|_| !(first && forced));
-        if told.is_some() && page.catalog == told {
+        let reported = self.catalog.filter(|_| !(first && forced));
+        if reported.is_some() && page.catalog == reported {
             let skipped = !page.has_personas && !page.has_policy;
             assert!(skipped, "sync 2.5, catalog skip: the catalogue although it is known");
         }
@@ -143,8 +143,8 @@ impl Device {
             }
             if channel == Channel::Memories {
                 there.updated = row.updated;
-                let kept = ["label", "data"];
-                let news = row.fields.into_iter().filter(|it| kept.contains(&it.0.as_str()));
+                let stored = ["label", "data"];
+                let news = row.fields.into_iter().filter(|it| stored.contains(&it.0.as_str()));
                 there.fields.extend(news);
             } else {
                 *there = row;

@@ -62,7 +62,7 @@ impl Device {
             nothing = false;
             let (answer, sent) = self.send_batch(&batch, sending).await;
             if answer.status != 200 {
-                self.told_of_encryption(&answer);
+                self.reported_of_encryption(&answer);
                 return Pushed::Refused(answer.status);
             }
             decided += conflicts(&answer, &sent);
@@ -94,16 +94,16 @@ impl Device {
 
     fn rows(&self) -> impl Iterator<Item = (Channel, &Row)> {
         let muted = |channel| channel == Channel::Settings && self.settings_muted;
-        let said = move |channel| self.knows(channel) && !muted(channel);
-        let known = self.store.iter().filter(move |((channel, _), _)| said(*channel));
+        let message = move |channel| self.knows(channel) && !muted(channel);
+        let known = self.store.iter().filter(move |((channel, _), _)| message(*channel));
         known.map(|((channel, _), row)| (*channel, row))
     }
 
     /// March: all but the sessions of before, in one body.
     fn every_row(&self, cursor: Option<Moment>) -> Batch {
         let since = cursor.unwrap_or(Moment::FIRST);
-        let said = |it: &(Channel, &Row)| it.0 != Channel::Sessions || it.1.created >= since;
-        let rows = self.rows().filter(said).map(|(channel, row)| (channel, row.clone()));
+        let message = |it: &(Channel, &Row)| it.0 != Channel::Sessions || it.1.created >= since;
+        let rows = self.rows().filter(message).map(|(channel, row)| (channel, row.clone()));
         Batch { rows: rows.collect(), whole: true, ..Batch::default() }
     }
 
@@ -124,11 +124,11 @@ impl Device {
     fn delta(&self, cursor: Moment) -> Option<Batch> {
         let settings = self.store.get(&(Channel::Settings, SETTINGS.to_owned()));
         let settled = settings.map(|it| &it.fields) == self.pushed_settings.as_ref();
-        let said = |(channel, row): &(Channel, &Row)| match channel {
+        let message = |(channel, row): &(Channel, &Row)| match channel {
             Channel::Settings => !settled,
             _ => row.updated >= cursor,
         };
-        let rows: Vec<_> = self.rows().filter(said).map(|it| (it.0, it.1.clone())).collect();
+        let rows: Vec<_> = self.rows().filter(message).map(|it| (it.0, it.1.clone())).collect();
         let deleted: Vec<_> = self.deleted.iter().cloned().collect();
         let nothing = rows.is_empty() && deleted.is_empty();
         (!nothing).then_some(Batch { rows, deleted, whole: false, delta: true })
@@ -226,7 +226,7 @@ impl Device {
     }
 
     /// The client looks for these words, whatever else is said (sync 3.6).
-    pub(crate) fn told_of_encryption(&mut self, answer: &Answer) {
+    pub(crate) fn reported_of_encryption(&mut self, answer: &Answer) {
         if answer.status == 403 && answer.text().contains("e2ee_required") {
             self.onboarding = true;
         }
@@ -246,8 +246,8 @@ fn conflicts(answer: &Answer, sent: &Sent) -> usize {
         assert!(known, "row 2: resolution {resolution}");
         if entity != "settings" {
             let id = guid(conflict.get("id"), "sync 3.3 id");
-            let said = sent.versions.iter().any(|it| it.0.name() == entity && it.1.id == id);
-            assert!(said, "sync 3.3: a conflict about {entity} {id}, which was not pushed");
+            let message = sent.versions.iter().any(|it| it.0.name() == entity && it.1.id == id);
+            assert!(message, "sync 3.3: a conflict about {entity} {id}, which was not pushed");
         }
     }
     conflicts.len()

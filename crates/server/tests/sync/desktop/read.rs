@@ -181,7 +181,7 @@ pub(crate) fn read(field: &Field, value: &Value, place: &str) -> Value {
         Kind::Int => value.is_i64(),
         Kind::Bool => value.is_boolean(),
         Kind::Guid => !guid(Some(value), &place).is_empty(),
-        Kind::Time => return Value::String(moment(Some(value), &place).kept().to_string()),
+        Kind::Time => return Value::String(moment(Some(value), &place).stored().to_string()),
         Kind::Clock => value.as_str().is_some_and(|it| it.len() >= 8 && it.contains(':')),
         Kind::Texts => value.as_array().is_some_and(|it| it.iter().all(Value::is_string)),
         Kind::Guids => value.as_object().is_some_and(|it| {

@@ -56,13 +56,13 @@ impl Row {
 
     /// Changes what it says.
     pub(crate) fn say(&mut self, channel: Channel, words: &str, at: Moment) {
-        self.fields.insert(channel.told().to_owned(), json!(words));
+        self.fields.insert(channel.reported().to_owned(), json!(words));
         self.updated = at;
     }
 
     /// Returns its content.
-    pub(crate) fn said(&self, channel: Channel) -> &str {
-        self.fields.get(channel.told()).and_then(Value::as_str).unwrap_or_default()
+    pub(crate) fn message(&self, channel: Channel) -> &str {
+        self.fields.get(channel.reported()).and_then(Value::as_str).unwrap_or_default()
     }
 
     /// Returns the content that two devices with the same row agree on: times
@@ -71,8 +71,8 @@ impl Row {
     pub(crate) fn shared(&self, channel: Channel) -> Self {
         let mut shared = self.clone();
         let has_created = channel != Channel::Settings;
-        shared.created = if has_created { self.created.kept() } else { Moment::FIRST };
-        shared.updated = self.updated.kept();
+        shared.created = if has_created { self.created.stored() } else { Moment::FIRST };
+        shared.updated = self.updated.stored();
         if channel == Channel::Memories {
             shared.fields.retain(|name, _| ["label", "data"].contains(&name.as_str()));
         }

@@ -62,7 +62,7 @@ impl Device {
         self.call(method, path, &headers, &body).await
     }
 
-    /// Calls, and calls again where it is told to wait for a short while: then
+    /// Calls, and calls again after a short wait that a response asks for: then
     /// without the header that says that the body is compressed, which the
     /// client loses (sync section 1).
     pub(crate) async fn call(

@@ -28,7 +28,7 @@ pub(crate) struct World {
 pub(crate) struct Time {
     clock: Arc<ManualClock>,
     moving: Arc<Mutex<()>>,
-    /// Tells apart what happens at once.
+    /// Reports apart what happens at once.
     tie: Arc<AtomicU64>,
 }
 
@@ -43,7 +43,7 @@ impl Time {
         Moment::from(self.clock.now())
     }
 
-    /// The time, which nobody has been told before: at most a hundredth of a
+    /// The time, later than any returned before: at most a hundredth of a
     /// second later, and with a seventh digit.
     pub(crate) fn unique(&self) -> Moment {
         let tie = self.tie.fetch_add(1, Ordering::Relaxed);

@@ -16,7 +16,7 @@ use super::{standing, status};
 on_both_databases!(
     the_first_device_encrypts_the_account,
     an_encrypted_account_without_a_device_cannot_begin_anew,
-    what_happens_to_keys_is_told_by_letter_and_in_the_export,
+    what_happens_to_keys_is_reported_by_letter_and_in_the_export,
     a_session_has_the_name_of_the_device_that_it_is_on,
 );
 
@@ -28,7 +28,7 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     let registered = first.register(&ada).await;
     let still = status(&ada).await;
     let pending = standing(&ada, &first.id).await;
-    let kept = first.keep(&ada, 1).await;
+    let stored = first.keep(&ada, 1).await;
     let copied = ada.post("/api/e2ee/recovery/wrapped-umk", &recovery_copy()).await;
     let guarded = put_proof_key(&ada, &proof_key()).await;
 
@@ -36,9 +36,9 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
         "isEnabled": false, "umkVersion": 0, "hasRecoveryKey": false, "hasRecoveryProofKey": false,
     });
     assert_eq!((&before, &still), (&none, &none), "registering alone encrypts nothing");
-    let told = ["isFirstDevice", "onboardingSessionId", "serverChallenge"];
-    assert_eq!((keys(&registered), &registered["isFirstDevice"]), (told.into(), &json!(true)));
-    assert_eq!((kept.status, copied.status), (200, 200), "{}", copied.text());
+    let reported = ["isFirstDevice", "onboardingSessionId", "serverChallenge"];
+    assert_eq!((keys(&registered), &registered["isFirstDevice"]), (reported.into(), &json!(true)));
+    assert_eq!((stored.status, copied.status), (200, 200), "{}", copied.text());
     assert_eq!((guarded.status, guarded.bytes.len()), (204, 0));
     let all = json!({
         "isEnabled": true, "umkVersion": 1, "hasRecoveryKey": true, "hasRecoveryProofKey": true,
@@ -65,23 +65,23 @@ async fn an_encrypted_account_without_a_device_cannot_begin_anew(database: TestD
 
     let revoked = ada.post(&first.path("revoke"), &json!({})).await;
     let (again, other) = (first.register(&ada).await, Machine::new().register(&ada).await);
-    let kept = first.keep(&ada, 2).await;
+    let stored = first.keep(&ada, 2).await;
 
     assert_eq!((revoked.status, &revoked.body), (200, &json!({ "success": true })));
     assert_eq!((&again["isFirstDevice"], &other["isFirstDevice"]), (&json!(false), &json!(false)));
-    assert_eq!(kept.refusal(), (403, "device_not_active"));
+    assert_eq!(stored.refusal(), (403, "device_not_active"));
     assert_eq!(ada.get(&first.path("wrapped-umk")).await.refusal(), (404, "not_found"));
     assert_eq!(status(&ada).await["isEnabled"], true);
 }
 
-async fn what_happens_to_keys_is_told_by_letter_and_in_the_export(database: TestDatabase) {
+async fn what_happens_to_keys_is_reported_by_letter_and_in_the_export(database: TestDatabase) {
     let app = Setting::on(database).with_mail().start().await;
     let ada = app.sign_up("ada@example.org").await;
     let first = encrypt(&ada).await;
     let second = Machine::new();
 
-    second.asks(&ada).await;
-    second.asks(&ada).await;
+    second.requests(&ada).await;
+    second.requests(&ada).await;
     ada.post(&second.path("revoke"), &json!({})).await;
 
     let letters = names_to(&app, "ada@example.org").await;
@@ -116,7 +116,7 @@ async fn a_session_of_an_app_password_may_use_keys() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_the_feature_only_the_status_is_told() {
+async fn without_the_feature_only_the_status_is_reported() {
     let without = pia_policy::Terms { features: Some([].into()), ..terms() };
     let app = Setting::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
     let ada = app.signed_in().await;

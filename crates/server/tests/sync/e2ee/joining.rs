@@ -17,9 +17,9 @@ use super::standing;
 
 on_both_databases!(
     a_device_is_let_in_by_the_signature_of_another,
-    the_list_tells_of_a_device_what_the_others_need,
+    the_list_reports_of_a_device_what_the_others_need,
     of_many_approvals_at_once_one_is_taken,
-    a_device_that_was_turned_away_asks_anew,
+    a_device_that_was_turned_away_requests_anew,
     an_active_device_stays_so_whatever_it_registers,
     a_session_ends_after_ten_minutes,
     a_signature_by_or_over_anything_else_is_refused,
@@ -39,7 +39,7 @@ async fn a_device_is_let_in_by_the_signature_of_another(database: TestDatabase) 
     let first = encrypt(&ada).await;
     for version in [None, Some(1), Some(2)] {
         let joining = Machine::new();
-        let session = joining.asks(&ada).await;
+        let session = joining.requests(&ada).await;
         let waiting = devices(&ada).await.pop().expect("a device");
 
         let approved = ada.post(APPROVE, &first.approval(&joining, &session, version)).await;
@@ -78,7 +78,7 @@ async fn a_device_is_let_in_by_the_signature_of_another(database: TestDatabase) 
     }
 }
 
-async fn the_list_tells_of_a_device_what_the_others_need(database: TestDatabase) {
+async fn the_list_reports_of_a_device_what_the_others_need(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -87,7 +87,7 @@ async fn the_list_tells_of_a_device_what_the_others_need(database: TestDatabase)
 
     assert_eq!(keys(&list), ["devices", "hasRecoveryKey", "umkVersion"]);
     assert_eq!((&list["hasRecoveryKey"], &list["umkVersion"]), (&json!(true), &json!(1)));
-    let told = &list["devices"][0];
+    let reported = &list["devices"][0];
     let expected = [
         "activatedAt",
         "agreementPublicKey",
@@ -100,9 +100,9 @@ async fn the_list_tells_of_a_device_what_the_others_need(database: TestDatabase)
         "signingPublicKey",
         "status",
     ];
-    assert_eq!((keys(told), &told["deviceId"]), (expected.into(), &json!(first.id)));
-    assert_eq!(told["agreementPublicKey"], first.public_key());
-    assert_eq!(told["fingerprint"].as_str().map(str::len), Some(19));
+    assert_eq!((keys(reported), &reported["deviceId"]), (expected.into(), &json!(first.id)));
+    assert_eq!(reported["agreementPublicKey"], first.public_key());
+    assert_eq!(reported["fingerprint"].as_str().map(str::len), Some(19));
 }
 
 async fn of_many_approvals_at_once_one_is_taken(database: TestDatabase) {
@@ -110,7 +110,7 @@ async fn of_many_approvals_at_once_one_is_taken(database: TestDatabase) {
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let joining = Machine::new();
-    let session = joining.asks(&ada).await;
+    let session = joining.requests(&ada).await;
     let approval = first.approval(&joining, &session, Some(2));
 
     let answers = join_all((0..8).map(|_| ada.post(APPROVE, &approval))).await;
@@ -119,18 +119,18 @@ async fn of_many_approvals_at_once_one_is_taken(database: TestDatabase) {
     assert_eq!(answers.iter().filter(|it| it.error() == "device_not_pending").count(), 7);
 }
 
-async fn a_device_that_was_turned_away_asks_anew(database: TestDatabase) {
+async fn a_device_that_was_turned_away_requests_anew(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let joining = Machine::new();
-    let spent = joining.asks(&ada).await;
+    let spent = joining.requests(&ada).await;
 
     // As the client does it: without any body.
     let rejected = ada.send("POST", &joining.path("revoke"), &[], b"").await;
     let revoked = standing(&ada, &joining.id).await;
     let late = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
-    let session = joining.asks(&ada).await;
+    let session = joining.requests(&ada).await;
     let by_spent = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
     let approved = ada.post(APPROVE, &first.approval(&joining, &session, Some(2))).await;
 
@@ -142,7 +142,7 @@ async fn a_device_that_was_turned_away_asks_anew(database: TestDatabase) {
     // Whoever was let in is turned away as well, and lets nobody in any more.
     ada.send("POST", &first.path("revoke"), &[], b"").await;
     let third = Machine::new();
-    let session = third.asks(&ada).await;
+    let session = third.requests(&ada).await;
     let by_revoked = ada.post(APPROVE, &first.approval(&third, &session, Some(2))).await;
     assert_eq!(by_revoked.refusal(), (403, "device_not_active"));
     assert_eq!(ada.post(APPROVE, &joining.approval(&third, &session, Some(2))).await.status, 200);
@@ -171,7 +171,7 @@ async fn a_session_ends_after_ten_minutes(database: TestDatabase) {
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let joining = Machine::new();
-    let session = joining.asks(&ada).await;
+    let session = joining.requests(&ada).await;
 
     clock.advance(Duration::from_mins(10));
     let waiting = devices(&ada).await.pop().expect("a device");
@@ -186,7 +186,7 @@ async fn a_session_ends_after_ten_minutes(database: TestDatabase) {
         let message = refused.body["message"].as_str().expect("a message");
         assert!(message.contains("onboarding session"), "{message}");
     }
-    let renewed = joining.asks(&ada).await;
+    let renewed = joining.requests(&ada).await;
     assert_eq!(ada.post(APPROVE, &first.approval(&joining, &renewed, None)).await.status, 200);
 }
 
@@ -195,7 +195,7 @@ async fn a_signature_by_or_over_anything_else_is_refused(database: TestDatabase)
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let (first, bobs) = (encrypt(&ada).await, encrypt(&bob).await);
     let joining = Machine::new();
-    let session = joining.asks(&ada).await;
+    let session = joining.requests(&ada).await;
     let good = first.approval(&joining, &session, Some(2));
     let changed = |field: &str, value: Value| {
         let mut approval = good.clone();

@@ -79,7 +79,7 @@ async fn a_stolen_session_brings_in_no_device_and_changes_no_key(database: TestD
     let (_app, ada) = later(database).await;
     let proof = json!({ "password": PASSWORD });
     let thief = Machine::new();
-    let session = thief.asks(&ada).await;
+    let session = thief.requests(&ada).await;
     let activation = thief.activation(&session, &text(0, 32));
     let (activate, copy) = ("/api/e2ee/recovery/activate", "/api/e2ee/recovery/wrapped-umk");
     let version = |number: i32| with(recovery_copy(), &json!({ "umkVersion": number }));

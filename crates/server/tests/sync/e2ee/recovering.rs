@@ -29,7 +29,7 @@ async fn whoever_proves_to_have_opened_the_copy_comes_in_once(database: TestData
     assert_eq!(put_proof_key(&ada, &proof_key()).await.status, 204);
     ada.send("POST", &first.path("revoke"), &[], b"").await;
     let joining = Machine::new();
-    let session = joining.asks(&ada).await;
+    let session = joining.requests(&ada).await;
 
     for wrong in [proof("another session"), text(0, 32), "x".to_owned(), proof(&session) + "="] {
         let refused = ada.post(ACTIVATE, &joining.activation(&session, &wrong)).await;
@@ -54,7 +54,7 @@ async fn whoever_proves_to_have_opened_the_copy_comes_in_once(database: TestData
     assert!(key.get("approverSignature").is_none(), "{key}");
     // A session that was spent is not good for the same device either.
     ada.send("POST", &joining.path("revoke"), &[], b"").await;
-    joining.asks(&ada).await;
+    joining.requests(&ada).await;
     let spent = ada.post(ACTIVATE, &good).await;
     assert_eq!(spent.refusal(), (400, "invalid_onboarding_session"));
 }
@@ -64,7 +64,7 @@ async fn without_a_proof_key_any_proof_will_do(database: TestDatabase) {
     let ada = app.signed_in().await;
     encrypt(&ada).await;
     let joining = Machine::new();
-    let session = joining.asks(&ada).await;
+    let session = joining.requests(&ada).await;
 
     let activated = ada.post(ACTIVATE, &joining.activation(&session, &text(0, 32))).await;
 
@@ -99,7 +99,7 @@ async fn the_first_proof_key_stays_and_locks_the_copy(database: TestDatabase) {
 async fn without_a_copy_there_is_nothing_to_recover(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, first) = (app.signed_in().await, Machine::new());
-    let session = first.asks(&ada).await;
+    let session = first.requests(&ada).await;
 
     let copied = ada.post(COPY, &recovery_copy()).await;
     let found = ada.get(COPY).await;
@@ -121,12 +121,12 @@ async fn an_active_device_recovers_by_keeping_its_own_key(database: TestDatabase
     let first = encrypt(&ada).await;
     put_proof_key(&ada, &proof_key()).await;
 
-    first.asks(&ada).await;
+    first.requests(&ada).await;
     let copy = ada.get(COPY).await;
     let still = standing(&ada, &first.id).await;
-    let kept = first.keep(&ada, 6).await;
+    let stored = first.keep(&ada, 6).await;
 
-    assert_eq!((copy.status, still, kept.status), (200, json!(1), 200));
+    assert_eq!((copy.status, still, stored.status), (200, json!(1), 200));
     let key = ada.get(&first.path("wrapped-umk")).await.body;
     assert_eq!(key["ciphertext"], text(6, 60));
 }

@@ -45,7 +45,7 @@ async fn a_value_that_is_not_exact_is_refused_by_its_field() {
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let joining = Machine::new();
-    let session = joining.asks(&ada).await;
+    let session = joining.requests(&ada).await;
 
     let keys = [("agreementPublicKey", 65), ("signingPublicKey", 65)];
     let new = Machine::new().registration();
@@ -72,7 +72,7 @@ async fn numbers_versions_and_names_have_bounds() {
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let joining = Machine::new();
-    let session = joining.asks(&ada).await;
+    let session = joining.requests(&ada).await;
     let approval = first.approval(&joining, &session, Some(2));
     let (register, approve) = ("/api/e2ee/devices/register", "/api/e2ee/devices/approve");
     let (copy, activate) = ("/api/e2ee/recovery/wrapped-umk", "/api/e2ee/recovery/activate");

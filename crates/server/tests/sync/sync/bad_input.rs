@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::{NOTHING, id, moved, pull, pull_with, todo, todos};
 
-on_both_databases!(a_malformed_push_stores_nothing_and_is_told_its_faults);
+on_both_databases!(a_malformed_push_stores_nothing_and_is_reported_its_faults);
 
-async fn a_malformed_push_stores_nothing_and_is_told_its_faults(database: TestDatabase) {
+async fn a_malformed_push_stores_nothing_and_is_reported_its_faults(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let with = |key: &str, value: Value| {
@@ -59,7 +59,7 @@ async fn a_malformed_push_stores_nothing_and_is_told_its_faults(database: TestDa
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_says_since_when_and_how_much() {
+async fn a_pull_states_since_when_and_how_much() {
     let app = pia_server_testkit::harness::TestApp::spawn().await;
     let ada = app.signed_in().await;
 

@@ -44,9 +44,9 @@ async fn an_encrypted_item_takes_the_plain_ones_place_and_keeps_nothing_of_it(
     let pushed = push(&ada, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
 
     assert_eq!(pushed["conflicts"], json!([]));
-    let kept = pull(&ada, NOTHING).await["todos"]["upserted"][0].clone();
-    assert_eq!((&kept["encryptedPayload"], &kept["sortOrder"]), (&json!(PAYLOAD), &json!(1)));
-    assert!(kept.get("title").is_none(), "{kept}");
+    let stored = pull(&ada, NOTHING).await["todos"]["upserted"][0].clone();
+    assert_eq!((&stored["encryptedPayload"], &stored["sortOrder"]), (&json!(PAYLOAD), &json!(1)));
+    assert!(stored.get("title").is_none(), "{stored}");
 }
 
 async fn what_no_device_could_decrypt_is_refused_alone(database: TestDatabase) {
@@ -63,9 +63,9 @@ async fn what_no_device_could_decrypt_is_refused_alone(database: TestDatabase) {
 
     let pushed = push(&ada, &encrypted(&items)).await;
 
-    let told = pushed["conflicts"].as_array().expect("conflicts").iter();
-    let told: Vec<_> = told.map(|it| it["reason"].as_str().expect("a reason")).collect();
-    assert_eq!(told, ["invalid_blobs", "invalid_blobs", "invalid_blobs", "missing_blobs"]);
+    let reported = pushed["conflicts"].as_array().expect("conflicts").iter();
+    let reported: Vec<_> = reported.map(|it| it["reason"].as_str().expect("a reason")).collect();
+    assert_eq!(reported, ["invalid_blobs", "invalid_blobs", "invalid_blobs", "missing_blobs"]);
     assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1)]);
 }
 
@@ -79,9 +79,9 @@ async fn what_comes_encrypted_after_a_reset_is_refused_alone(database: TestDatab
 
     let pushed = push(&unaware, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
 
-    let told = &pushed["conflicts"][0];
-    assert_eq!(told["reason"], "account_not_encrypted");
-    assert_eq!((&told["id"], &told["resolution"]), (&json!(id(1)), &json!("server_wins")));
+    let reported = &pushed["conflicts"][0];
+    assert_eq!(reported["reason"], "account_not_encrypted");
+    assert_eq!((&reported["id"], &reported["resolution"]), (&json!(id(1)), &json!("server_wins")));
     assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(2)]);
 }
 

@@ -60,10 +60,10 @@ async fn a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent
     let again = call.beside().start().await;
     let envelope = again.stranger().post("/auth/login/local", &person).await;
     let ada = again.stranger().with_tokens(&envelope.body);
-    let (mut since, mut kept) = (NOTHING.to_owned(), Vec::new());
+    let (mut since, mut stored) = (NOTHING.to_owned(), Vec::new());
     loop {
         let page = pull(&ada, &since).await;
-        kept.extend(moved(&page).0);
+        stored.extend(moved(&page).0);
         super::cursor(&page).clone_into(&mut since);
         if page["hasMore"] != true {
             break;
@@ -73,7 +73,7 @@ async fn a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent
     // Some were under way.
     assert!((ANSWERED..60).contains(&answered.len()), "{}", answered.len());
     for push in 0..PUSHES {
-        let there = (0..THINGS).filter(|it| kept.contains(&id(push * THINGS + it))).count();
+        let there = (0..THINGS).filter(|it| stored.contains(&id(push * THINGS + it))).count();
         assert!([0, 40].contains(&there), "push {push} is half there: {there}");
         assert!(there == 40 || !answered.contains(&push), "push {push} was answered and is gone");
     }

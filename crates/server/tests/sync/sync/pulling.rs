@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use super::{NOTHING, cursor, id, moved, pull, pull_with, push, todo, todos};
 
 on_both_databases!(
-    a_new_account_is_given_the_catalogue_and_nothing_else,
+    a_new_account_is_granted_the_catalogue_and_nothing_else,
     what_one_device_pushes_the_other_pulls_once,
     an_answer_that_would_be_the_same_is_304_in_one_statement,
     pages_bring_everything_once_however_small_they_are,
-    a_long_answer_is_whole_and_as_long_as_it_says_also_packed,
+    a_long_answer_is_whole_and_as_long_as_it_states_also_packed,
     a_cursor_from_the_future_is_answered_with_the_watermark,
     the_catalogue_comes_unless_the_device_has_it,
     what_one_person_pushes_nobody_else_pulls,
@@ -29,7 +29,7 @@ async fn conditional(client: &Client, since: &str, tag: &str) -> Answer {
     client.send("GET", &path, &[("if-none-match", tag)], b"").await
 }
 
-async fn a_new_account_is_given_the_catalogue_and_nothing_else(database: TestDatabase) {
+async fn a_new_account_is_granted_the_catalogue_and_nothing_else(database: TestDatabase) {
     let app = Setting::on(database).start().await;
 
     let pulled = pull(&app.signed_in().await, NOTHING).await;
@@ -120,7 +120,7 @@ async fn pages_bring_everything_once_however_small_they_are(database: TestDataba
     assert_eq!(pages, 6);
 }
 
-async fn a_long_answer_is_whole_and_as_long_as_it_says_also_packed(database: TestDatabase) {
+async fn a_long_answer_is_whole_and_as_long_as_it_states_also_packed(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let title = "x".repeat(1_000);
@@ -212,9 +212,9 @@ async fn times_and_unknown_keys_come_back_as_they_were(database: TestDatabase) {
 
     push(&ada, &json!({ "personas": { "upserted": [persona] } })).await;
 
-    let kept = pull(&ada, NOTHING).await["personas"]["upserted"][0].clone();
-    assert_eq!(kept["createdAt"], "0001-01-01T00:00:00Z");
-    assert_eq!(kept["updatedAt"], "9999-12-31T23:59:59.999999Z");
-    assert_eq!(kept["toolScope"], 77);
-    assert_eq!(kept["brandNew"], json!({ "deep": [1, 2.5, "x"] }));
+    let stored = pull(&ada, NOTHING).await["personas"]["upserted"][0].clone();
+    assert_eq!(stored["createdAt"], "0001-01-01T00:00:00Z");
+    assert_eq!(stored["updatedAt"], "9999-12-31T23:59:59.999999Z");
+    assert_eq!(stored["toolScope"], 77);
+    assert_eq!(stored["brandNew"], json!({ "deep": [1, 2.5, "x"] }));
 }

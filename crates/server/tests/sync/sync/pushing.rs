@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use super::{NOTHING, cursor, id, moved, pull, pull_with, push, todo, todos};
 
 on_both_databases!(
-    the_later_change_wins_and_the_loser_is_told_and_given_it_again,
+    the_later_change_wins_and_the_loser_is_reported_and_granted_it_again,
     where_the_server_wins_what_was_not_seen_is_not_changed,
     what_was_deleted_stays_deleted_for_those_who_repeat_it,
-    an_item_without_an_id_is_given_one_and_a_replay_makes_no_second,
-    beyond_a_quota_nothing_of_a_push_is_kept,
+    an_item_without_an_id_is_granted_one_and_a_replay_makes_no_second,
+    beyond_a_quota_nothing_of_a_push_is_stored,
     what_is_refused_for_itself_does_not_stop_the_rest,
     a_compressed_push_is_read_with_and_without_its_header,
-    the_march_generation_says_everything_each_time_and_brings_nothing_back,
+    the_march_generation_states_everything_each_time_and_brings_nothing_back,
 );
 
 fn gzip(body: &Value) -> Vec<u8> {
@@ -28,7 +28,9 @@ fn gzip(body: &Value) -> Vec<u8> {
     gzip.finish().expect("compressed")
 }
 
-async fn the_later_change_wins_and_the_loser_is_told_and_given_it_again(database: TestDatabase) {
+async fn the_later_change_wins_and_the_loser_is_reported_and_granted_it_again(
+    database: TestDatabase,
+) {
     let app = Setting::on(database).start().await;
     let (one, other) = app.two_devices().await;
     push(&one, &todos(&[todo(1, 9, "late")])).await;
@@ -87,7 +89,7 @@ async fn what_was_deleted_stays_deleted_for_those_who_repeat_it(database: TestDa
     assert_eq!(moved(&pull(&ada, NOTHING).await), (vec![id(1)], vec![]));
 }
 
-async fn an_item_without_an_id_is_given_one_and_a_replay_makes_no_second(database: TestDatabase) {
+async fn an_item_without_an_id_is_granted_one_and_a_replay_makes_no_second(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let memory = json!({ "label": "x", "data": "{}", "updatedAt": "2026-03-01T10:00:00Z" });
@@ -102,7 +104,7 @@ async fn an_item_without_an_id_is_given_one_and_a_replay_makes_no_second(databas
     assert_eq!(moved(&pull(&ada, NOTHING).await).0, [assigned["id"].as_str().expect("an id")]);
 }
 
-async fn beyond_a_quota_nothing_of_a_push_is_kept(database: TestDatabase) {
+async fn beyond_a_quota_nothing_of_a_push_is_stored(database: TestDatabase) {
     let app = Setting::on(database).with("Sync__MaxTodos", 2).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "x")])).await;
@@ -112,8 +114,8 @@ async fn beyond_a_quota_nothing_of_a_push_is_kept(database: TestDatabase) {
     let refused = ada.post("/api/sync/push", &body).await;
 
     assert_eq!(refused.refusal(), (409, "quota_exceeded"));
-    let told = ["resource", "limit", "current"].map(|it| refused.body[it].clone());
-    assert_eq!(told, [json!("todos"), json!(2), json!(1)]);
+    let reported = ["resource", "limit", "current"].map(|it| refused.body[it].clone());
+    assert_eq!(reported, [json!("todos"), json!(2), json!(1)]);
     assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1)]);
     push(&ada, &todos(&[todo(2, 1, "x")])).await;
 }
@@ -135,12 +137,13 @@ async fn what_is_refused_for_itself_does_not_stop_the_rest(database: TestDatabas
 
     let pushed = push(&ada, &body).await;
 
-    let told: Vec<_> = pushed["conflicts"].as_array().expect("conflicts").iter().collect();
-    let reasons: Vec<_> = told.iter().map(|it| it["reason"].as_str().expect("a reason")).collect();
+    let reported: Vec<_> = pushed["conflicts"].as_array().expect("conflicts").iter().collect();
+    let reasons: Vec<_> =
+        reported.iter().map(|it| it["reason"].as_str().expect("a reason")).collect();
     let expected =
         ["unreadable", "invalid_persona", "too_deep", "missing_blobs", "too_large", "unreadable"];
     assert_eq!(reasons, expected);
-    assert!(told.iter().all(|it| it["resolution"] == "server_wins"));
+    assert!(reported.iter().all(|it| it["resolution"] == "server_wins"));
     assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1)]);
 }
 
@@ -150,15 +153,15 @@ async fn a_compressed_push_is_read_with_and_without_its_header(database: TestDat
     let json = ("content-type", "application/json; charset=utf-8");
     let (one, other) = (gzip(&todos(&[todo(1, 1, "x")])), gzip(&todos(&[todo(2, 1, "x")])));
 
-    let said =
+    let message =
         ada.send("POST", "/api/sync/push", &[json, ("content-encoding", "gzip")], &one).await;
     let unsaid = ada.send("POST", "/api/sync/push", &[json], &other).await;
 
-    assert_eq!((said.status, unsaid.status), (200, 200), "{} {}", said.text(), unsaid.text());
+    assert_eq!((message.status, unsaid.status), (200, 200), "{} {}", message.text(), unsaid.text());
     assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1), id(2)]);
 }
 
-async fn the_march_generation_says_everything_each_time_and_brings_nothing_back(
+async fn the_march_generation_states_everything_each_time_and_brings_nothing_back(
     database: TestDatabase,
 ) {
     let app = Setting::on(database).start().await;
@@ -190,9 +193,9 @@ async fn the_march_generation_says_everything_each_time_and_brings_nothing_back(
     // The others hear that nothing changed, however often it says so.
     let since = cursor(&pull(&new, cursor(&gone)).await).to_owned();
     let tag = pull_with(&new, &since, "").await.header("etag").expect("a tag").to_owned();
-    let told = push(&march, &everything).await;
-    assert_eq!(told["conflicts"][0]["serverVersion"]["id"], id(3));
-    assert!(told["conflicts"][0]["serverVersion"]["deletedAt"].is_string());
+    let reported = push(&march, &everything).await;
+    assert_eq!(reported["conflicts"][0]["serverVersion"]["id"], id(3));
+    assert!(reported["conflicts"][0]["serverVersion"]["deletedAt"].is_string());
     let path = format!("/api/sync/pull?since={since}");
     assert_eq!(new.send("GET", &path, &[("if-none-match", &tag)], b"").await.status, 304);
 }

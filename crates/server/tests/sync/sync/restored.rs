@@ -55,16 +55,19 @@ async fn devices_bring_back_what_a_restored_server_lacks(database: TestDatabase)
     let tag = one.get(&path).await.header("etag").expect("a tag").to_owned();
 
     restore(&db, &backup).await;
-    let told = one.send("GET", &path, &[("if-none-match", &tag)], b"").await;
-    // What was changed since the cursor that the device is told now.
-    assert!(late["updatedAt"].as_str() > Some(cursor(&told.body)));
+    let reported = one.send("GET", &path, &[("if-none-match", &tag)], b"").await;
+    // Changes since the cursor that the device gets now.
+    assert!(late["updatedAt"].as_str() > Some(cursor(&reported.body)));
     push(&one, &todos(&[late])).await;
-    let other_told = pull(&other, cursor(&told.body)).await;
+    let other_reported = pull(&other, cursor(&reported.body)).await;
 
-    assert_eq!(told.status, 200);
-    assert_eq!((cursor(&told.body), &told.body["hasMore"]), (backup.as_str(), &json!(false)));
+    assert_eq!(reported.status, 200);
+    assert_eq!(
+        (cursor(&reported.body), &reported.body["hasMore"]),
+        (backup.as_str(), &json!(false))
+    );
     assert_eq!(moved(&pull(&one, NOTHING).await).0, [id(1), id(2)]);
-    assert_eq!(moved(&other_told).0, [id(2)]);
+    assert_eq!(moved(&other_reported).0, [id(2)]);
 }
 
 async fn sign_in(app: &TestApp, email: &str) -> Client {
@@ -87,14 +90,14 @@ async fn who_comes_after_another_has_written_brings_its_own_back_too(database: T
     // Who was not there in the time that was lost sees nothing of it.
     let written = push(&one, &todos_of(&todo(3, 1, "new"))).await;
     assert!(cursor(&written) > cursor(&seen));
-    let told = pull(&other, cursor(&seen)).await;
+    let reported = pull(&other, cursor(&seen)).await;
     let as_before_pages = pull_with(&other, cursor(&seen), "").await;
-    assert!(late["updatedAt"].as_str() > Some(cursor(&told)));
+    assert!(late["updatedAt"].as_str() > Some(cursor(&reported)));
     push(&other, &todos_of(&late)).await;
 
-    assert_eq!((cursor(&told), &told["hasMore"]), (cursor(&backup), &json!(false)));
-    assert_eq!(moved(&told).0, [id(3)]);
+    assert_eq!((cursor(&reported), &reported["hasMore"]), (cursor(&backup), &json!(false)));
+    assert_eq!(moved(&reported).0, [id(3)]);
     assert_eq!(cursor(&as_before_pages.body), cursor(&written));
-    assert_eq!(moved(&pull(&other, cursor(&told)).await).0, [id(3), id(2)]);
+    assert_eq!(moved(&pull(&other, cursor(&reported)).await).0, [id(3), id(2)]);
     assert_eq!(moved(&pull(&one, NOTHING).await).0, [id(1), id(3), id(2)]);
 }

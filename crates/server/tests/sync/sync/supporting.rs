@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{NOTHING, cursor, id, moved, pull, push, todo, todos};
 
 on_both_databases!(
-    how_the_data_stands_is_told,
+    how_the_data_stands_is_reported,
     nobody_stores_more_bytes_than_the_quota,
     what_was_done_is_paged,
     a_reset_takes_everything_away_and_keeps_the_highest_stamp,
@@ -22,7 +22,7 @@ fn of_todos(list: &Value) -> Value {
     channels.into_iter().find(|it| it["entity"] == "todos").expect("todos").clone()
 }
 
-async fn how_the_data_stands_is_told(database: TestDatabase) {
+async fn how_the_data_stands_is_reported(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, eve) = (app.signed_in().await, app.signed_in().await);
     push(&ada, &todos(&[todo(1, 1, "secret"), todo(2, 1, "secret")])).await;

@@ -72,13 +72,13 @@ fn values_are_stored_as_they_were_written() {
 }
 
 #[test]
-fn when_it_was_made_is_told_apart() {
+fn when_it_was_made_is_distinguished() {
     let chat = parse(&chat()).unwrap();
 
     assert!(!text(&chat).contains("createdAt"));
-    let told: Value =
+    let reported: Value =
         serde_json::from_slice(&chat.append_created_at(Timestamp::UNIX_EPOCH)).unwrap();
-    assert_eq!(told["createdAt"], "1970-01-01T00:00:00Z");
+    assert_eq!(reported["createdAt"], "1970-01-01T00:00:00Z");
 }
 
 #[test]
@@ -114,13 +114,13 @@ fn keys_of_the_servers_own_are_not_taken() {
         "id": ID, "updatedAt": AT, "server_stamp": 1, "Server_x": 2, "servers": 3, "messages": [],
     }));
 
-    let told = to_json(chat.unwrap());
-    assert!(told.get("server_stamp").is_none() && told.get("Server_x").is_none());
-    assert_eq!(told["servers"], 3);
+    let reported = to_json(chat.unwrap());
+    assert!(reported.get("server_stamp").is_none() && reported.get("Server_x").is_none());
+    assert_eq!(reported["servers"], 3);
 }
 
 #[test]
-fn what_is_not_said_is_when_it_was_changed() {
+fn what_is_not_stated_is_when_it_was_changed() {
     let chat = parse(&json!({ "id": ID, "updatedAt": "0001-01-01T00:00:00" })).unwrap();
 
     assert_eq!(chat.created_at, chat.updated_at);
@@ -128,16 +128,16 @@ fn what_is_not_said_is_when_it_was_changed() {
 }
 
 #[test]
-fn times_are_told_in_utc_as_exactly_as_they_were_written() {
+fn times_are_reported_in_utc_as_exactly_as_they_were_written() {
     let chat = parse(&json!({
         "id": ID, "updatedAt": "2026-08-01T09:14:02.1837744+02:00",
         "lastAccessedAt": "0000-05-05T00:00:00Z",
     }));
 
-    let told = to_json(chat.unwrap());
+    let reported = to_json(chat.unwrap());
 
-    assert_eq!(told["updatedAt"], "2026-08-01T07:14:02.1837744Z");
-    assert_eq!(told["lastAccessedAt"], "0001-01-01T00:00:00Z");
+    assert_eq!(reported["updatedAt"], "2026-08-01T07:14:02.1837744Z");
+    assert_eq!(reported["lastAccessedAt"], "0001-01-01T00:00:00Z");
 }
 
 #[test]
@@ -155,12 +155,15 @@ fn of_an_encrypted_chat_only_what_must_be_is_plain() {
 
     assert!(chat.encrypted);
     assert!(!text(&chat).contains("secret"), "{}", text(&chat));
-    let told = to_json(chat);
-    assert_eq!(told["messages"], json!([]));
-    assert_eq!(told["encryptedPayload"], document["encryptedPayload"]);
-    assert_eq!(told["wrappedDek"], document["wrappedDek"]);
-    assert_eq!((&told["windowMode"], &told["schemaVersion"]), (&json!("Research"), &json!(2)));
-    assert_eq!(told.as_object().unwrap().len(), 9);
+    let reported = to_json(chat);
+    assert_eq!(reported["messages"], json!([]));
+    assert_eq!(reported["encryptedPayload"], document["encryptedPayload"]);
+    assert_eq!(reported["wrappedDek"], document["wrappedDek"]);
+    assert_eq!(
+        (&reported["windowMode"], &reported["schemaVersion"]),
+        (&json!("Research"), &json!(2))
+    );
+    assert_eq!(reported.as_object().unwrap().len(), 9);
 }
 
 #[test]
@@ -174,7 +177,7 @@ fn base64_may_be_written_with_escapes() {
 }
 
 #[test]
-fn what_is_wrong_is_told_by_its_field() {
+fn what_is_wrong_is_reported_by_its_field() {
     for (key, value, code) in [
         ("id", Value::Null, "required"),
         ("id", json!("5"), "invalid"),
@@ -205,7 +208,7 @@ fn what_is_wrong_is_told_by_its_field() {
 }
 
 #[test]
-fn half_a_character_is_refused_where_it_would_be_told() {
+fn half_a_character_is_refused_where_it_would_be_reported() {
     let with = |rest: &str| format!(r#"{{"id":"{ID}","updatedAt":"{AT}",{rest}}}"#);
 
     for (rest, field) in [
@@ -265,7 +268,7 @@ fn what_is_no_object_or_too_deep_or_too_wide_is_refused() {
 }
 
 #[test]
-fn the_id_is_the_one_that_was_asked_for() {
+fn the_id_is_the_one_that_was_requested() {
     let chat = parse(&chat()).unwrap();
     let id = chat.id;
 

@@ -87,7 +87,7 @@ pub(super) fn finish_reason(stop_reason: &str) -> &'static str {
     }
 }
 
-/// With which status such an error comes where it is told with one.
+/// With which status such an error comes where it is reported with one.
 pub(super) fn status_of(error: &Value) -> u16 {
     match error.get("type").and_then(Value::as_str).unwrap_or_default() {
         "invalid_request_error" => 400,
@@ -103,7 +103,7 @@ pub(super) fn status_of(error: &Value) -> u16 {
     }
 }
 
-/// Seconds since 1970, which the form asks for and Anthropic does not tell.
+/// Seconds since 1970, which the form requests and Anthropic does not tell.
 pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs())
 }
@@ -118,13 +118,13 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Takes what is told; all of it is cumulative.
+    /// Takes what is reported; all of it is cumulative.
     pub(super) fn add_usage(&mut self, usage: Option<&Value>) {
-        let told = |key: &str| usage.and_then(|it| it.get(key)).and_then(Value::as_u64);
-        self.input = told("input_tokens").unwrap_or(self.input);
-        self.cache_read = told("cache_read_input_tokens").unwrap_or(self.cache_read);
-        self.cache_written = told("cache_creation_input_tokens").unwrap_or(self.cache_written);
-        self.output = told("output_tokens").unwrap_or(self.output);
+        let reported = |key: &str| usage.and_then(|it| it.get(key)).and_then(Value::as_u64);
+        self.input = reported("input_tokens").unwrap_or(self.input);
+        self.cache_read = reported("cache_read_input_tokens").unwrap_or(self.cache_read);
+        self.cache_written = reported("cache_creation_input_tokens").unwrap_or(self.cache_written);
+        self.output = reported("output_tokens").unwrap_or(self.output);
     }
 
     /// Returns the usage in the common form, in which all input is counted

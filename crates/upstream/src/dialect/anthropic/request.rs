@@ -14,7 +14,7 @@ const WEB_SEARCH: &str = r#"{"type":"web_search_20250305","name":"web_search","m
 pub(super) fn body(call: &ChatCall, streamed: bool) -> Result<Vec<Bytes>, UpstreamError> {
     let conversation = Conversation::parse(&call.body.messages)?;
     let target = &call.target;
-    // A bound that nobody asked for is not to exceed what the model takes.
+    // A bound that nobody requested is not to exceed what the model takes.
     let longest = longest(&target.model);
     let max_tokens = call.max_output.map_or(longest, |it| match it.name {
         Some(_) => it.tokens,
@@ -94,8 +94,8 @@ fn tools(
     web_search: bool,
     request: &mut JsonWriter,
 ) {
-    let given = body.tools.as_ref().and_then(Rope::elements).unwrap_or_default();
-    let functions = given.iter().filter_map(|it| it.members()?.get("function")?.members());
+    let input = body.tools.as_ref().and_then(Rope::elements).unwrap_or_default();
+    let functions = input.iter().filter_map(|it| it.members()?.get("function")?.members());
     let functions: Vec<RopeMembers> = functions.collect();
     let mut tools: Vec<Rope> = functions.iter().filter_map(tool).collect();
     let named = |name: &str| functions.iter().any(|it| it.string("name").as_deref() == Some(name));

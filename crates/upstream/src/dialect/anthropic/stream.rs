@@ -41,30 +41,30 @@ enum Block {
 }
 
 impl Translate for Stream {
-    fn event(&mut self, json: &Bytes, first: bool, said: &mut TranslatedFrames) {
+    fn event(&mut self, json: &Bytes, first: bool, stated: &mut TranslatedFrames) {
         let Ok(event) = serde_json::from_slice::<Value>(json) else {
             // Whoever reads on finds that it is broken.
-            return said.push_unchanged(json);
+            return stated.push_unchanged(json);
         };
         let number = event.get("index").and_then(Value::as_u64).unwrap_or_default();
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
-            "message_start" => self.begin(event.get("message"), said),
-            "content_block_start" => self.begin_block(number, event.get("content_block"), said),
-            "content_block_delta" => self.go_on(number, event.get("delta"), said),
-            "content_block_stop" => self.end_block(number, said),
+            "message_start" => self.begin(event.get("message"), stated),
+            "content_block_start" => self.begin_block(number, event.get("content_block"), stated),
+            "content_block_delta" => self.go_on(number, event.get("delta"), stated),
+            "content_block_stop" => self.end_block(number, stated),
             "message_delta" => {
                 self.tokens.add_usage(event.get("usage"));
                 let reason = event.pointer("/delta/stop_reason").and_then(Value::as_str);
                 self.finish_reason = reason.map(finish_reason).or(self.finish_reason);
-                said.frames.push_back(Frame::Alive);
+                stated.frames.push_back(Frame::Alive);
             }
-            "message_stop" => self.end(said),
+            "message_stop" => self.end(stated),
             "error" => {
                 let error = event.get("error").cloned().unwrap_or_else(|| json!({}));
-                said.error(Some(status_of(&error)), &error, first);
+                stated.error(Some(status_of(&error)), &error, first);
             }
             // A sign of life, or a kind of event that came later than this.
-            _ => said.frames.push_back(Frame::Alive),
+            _ => stated.frames.push_back(Frame::Alive),
         }
     }
 
@@ -74,21 +74,21 @@ impl Translate for Stream {
 }
 
 impl Stream {
-    fn begin(&mut self, message: Option<&Value>, said: &mut TranslatedFrames) {
+    fn begin(&mut self, message: Option<&Value>, stated: &mut TranslatedFrames) {
         let text = |key: &str| message.and_then(|it| it.get(key)).and_then(Value::as_str);
         text("id").unwrap_or_default().clone_into(&mut self.id);
         text("model").unwrap_or_default().clone_into(&mut self.model);
         self.created = now();
         self.tokens.add_usage(message.and_then(|it| it.get("usage")));
-        self.push_delta(&json!({ "role": "assistant", "content": "" }), said);
+        self.push_delta(&json!({ "role": "assistant", "content": "" }), stated);
     }
 
-    fn begin_block(&mut self, number: u64, block: Option<&Value>, said: &mut TranslatedFrames) {
+    fn begin_block(&mut self, number: u64, block: Option<&Value>, stated: &mut TranslatedFrames) {
         let of = |key: &str| block.and_then(|it| it.get(key)).and_then(Value::as_str);
         let begun = match of("type").unwrap_or_default() {
             "text" => {
                 if let Some(text) = of("text").filter(|it| !it.is_empty()) {
-                    self.push_delta(&json!({ "content": text }), said);
+                    self.push_delta(&json!({ "content": text }), stated);
                 }
                 Block::Text { cited: String::new() }
             }
@@ -103,7 +103,7 @@ impl Stream {
                 let function = json!({ "name": of("name"), "arguments": arguments });
                 self.call(
                     &json!({ "index": number, "id": of("id"), "type": "function", "function": function }),
-                    said,
+                    stated,
                 );
                 Block::Call { number, has_arguments }
             }
@@ -112,7 +112,7 @@ impl Stream {
         self.blocks.insert(number, begun);
     }
 
-    fn go_on(&mut self, number: u64, delta: Option<&Value>, said: &mut TranslatedFrames) {
+    fn go_on(&mut self, number: u64, delta: Option<&Value>, stated: &mut TranslatedFrames) {
         let of = |key: &str| delta.and_then(|it| it.get(key)).and_then(Value::as_str);
         let words = |key: &str| of(key).filter(|it| !it.is_empty());
         match self.blocks.get_mut(&number) {
@@ -121,62 +121,63 @@ impl Stream {
                     cited.extend(link(&mut self.links, citation));
                 }
                 if let Some(text) = words("text") {
-                    return self.push_delta(&json!({ "content": text }), said);
+                    return self.push_delta(&json!({ "content": text }), stated);
                 }
             }
             Some(Block::Thinking) => {
                 if let Some(thought) = words("thinking") {
-                    return self.push_delta(&json!({ "reasoning_content": thought }), said);
+                    return self.push_delta(&json!({ "reasoning_content": thought }), stated);
                 }
             }
             Some(Block::Call { number, has_arguments }) => {
                 if let Some(more) = words("partial_json") {
                     *has_arguments = true;
                     let call = json!({ "index": *number, "function": { "arguments": more } });
-                    return self.call(&call, said);
+                    return self.call(&call, stated);
                 }
             }
             Some(Block::Hidden) | None => {}
         }
-        said.frames.push_back(Frame::Alive);
+        stated.frames.push_back(Frame::Alive);
     }
 
-    fn end_block(&mut self, number: u64, said: &mut TranslatedFrames) {
+    fn end_block(&mut self, number: u64, stated: &mut TranslatedFrames) {
         match self.blocks.remove(&number) {
             Some(Block::Text { cited }) if !cited.is_empty() => {
-                self.push_delta(&json!({ "content": cited }), said);
+                self.push_delta(&json!({ "content": cited }), stated);
             }
             // A call of a tool that takes nothing is one with an empty object.
             Some(Block::Call { number, has_arguments: false }) => {
-                self.call(&json!({ "index": number, "function": { "arguments": "{}" } }), said);
+                self.call(&json!({ "index": number, "function": { "arguments": "{}" } }), stated);
             }
-            _ => said.frames.push_back(Frame::Alive),
+            _ => stated.frames.push_back(Frame::Alive),
         }
     }
 
-    fn end(&mut self, said: &mut TranslatedFrames) {
+    fn end(&mut self, stated: &mut TranslatedFrames) {
         let choices = json!([{
             "index": 0,
             "delta": {},
             "finish_reason": self.finish_reason.unwrap_or("stop"),
         }]);
-        said.push_parsed(&self.chunk(&choices));
+        stated.push_parsed(&self.chunk(&choices));
         let mut usage = self.chunk(&json!([]));
         if let Some(members) = usage.as_object_mut() {
             members.insert("usage".to_owned(), self.tokens.json());
         }
-        said.push_parsed(&usage);
-        said.frames.push_back(Frame::Done);
+        stated.push_parsed(&usage);
+        stated.frames.push_back(Frame::Done);
         self.finished = true;
     }
 
-    fn push_delta(&self, delta: &Value, said: &mut TranslatedFrames) {
+    fn push_delta(&self, delta: &Value, stated: &mut TranslatedFrames) {
         let chunk = self.chunk(&json!([{ "index": 0, "delta": delta }]));
-        said.plain(chunk.to_string().as_bytes());
+        stated.plain(chunk.to_string().as_bytes());
     }
 
-    fn call(&self, call: &Value, said: &mut TranslatedFrames) {
-        said.push_parsed(&self.chunk(&json!([{ "index": 0, "delta": { "tool_calls": [call] } }])));
+    fn call(&self, call: &Value, stated: &mut TranslatedFrames) {
+        stated
+            .push_parsed(&self.chunk(&json!([{ "index": 0, "delta": { "tool_calls": [call] } }])));
     }
 
     fn chunk(&self, choices: &Value) -> Value {

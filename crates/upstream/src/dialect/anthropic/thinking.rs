@@ -20,10 +20,10 @@ pub(super) fn longest(model: &str) -> i64 {
     if NON_THINKING_MODELS.iter().any(|it| model.contains(it)) { 4096 } else { 32_000 }
 }
 
-/// The thinking that is asked for.
+/// The thinking that is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Thinking {
-    /// None is asked for.
+    /// None is requested.
     Unsaid,
     /// Budget in tokens.
     Budget(i64),
@@ -32,7 +32,7 @@ pub(super) enum Thinking {
 }
 
 impl Thinking {
-    /// `in_mid_turn` tells that tools have just answered: a model with a
+    /// `in_mid_turn` reports that tools have just answered: a model with a
     /// budget wants to see its thoughts from before their call then, which
     /// callers do not keep.
     pub(super) fn for_request(

@@ -21,12 +21,12 @@ impl Stream {
 }
 
 impl Translate for Stream {
-    fn event(&mut self, json: &Bytes, first: bool, said: &mut TranslatedFrames) {
+    fn event(&mut self, json: &Bytes, first: bool, message: &mut TranslatedFrames) {
         let Ok(mut event) = serde_json::from_slice::<Value>(json) else {
-            return said.push_unchanged(json);
+            return message.push_unchanged(json);
         };
         if event.get("choices").is_none() {
-            return said.plain(json);
+            return message.plain(json);
         }
         let mut worth = event.get("usage").is_some_and(Value::is_object)
             || event.get("error").is_some_and(|it| !it.is_null());
@@ -34,7 +34,7 @@ impl Translate for Stream {
         let choices = event.get_mut("choices").and_then(Value::as_array_mut);
         for choice in choices.into_iter().flatten().filter_map(Value::as_object_mut) {
             match normalize_finish_reason(choice) {
-                FinishKind::Error => return said.error(Some(502), &failure(), first),
+                FinishKind::Error => return message.error(Some(502), &failure(), first),
                 FinishKind::Reason => worth = true,
                 FinishKind::Open => {}
             }
@@ -46,9 +46,9 @@ impl Translate for Stream {
         }
         let json = Bytes::from(event.to_string());
         match (worth, silent) {
-            (true, _) => said.push_unchanged(&json),
-            (false, true) => said.frames.push_back(pia_assistant::Frame::Alive),
-            (false, false) => said.plain(&json),
+            (true, _) => message.push_unchanged(&json),
+            (false, true) => message.frames.push_back(pia_assistant::Frame::Alive),
+            (false, false) => message.plain(&json),
         }
     }
 }

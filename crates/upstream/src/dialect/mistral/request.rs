@@ -51,7 +51,7 @@ pub(super) fn body(
         None => BodySuffix::model(&target.model),
     };
     let ending = ending.cap_as(call.max_output, CapName::MaxTokens).effort(call.effort);
-    // It tells its usage unasked.
+    // It reports its usage unasked.
     let ending = if streamed { ending.member("stream", "true") } else { ending };
     Ok((ending.close_written(request), search))
 }

@@ -132,10 +132,10 @@ async fn a_tool_of_the_callers_that_is_called_alike_is_the_callers() {
     let events = include_str!("fixtures/mistral_search_stream.sse");
     let (_server, at) = serving(ProviderType::Mistral, events, EVENTS).await;
 
-    let asked = sent(&call(searching(), &body), false);
+    let requested = sent(&call(searching(), &body), false);
     let heard = streamed_from(call(Target { web_search: true, ..at }, &body)).await;
 
-    assert_eq!(asked["tools"], body["tools"]);
+    assert_eq!(requested["tools"], body["tools"]);
     assert_eq!(heard.calls[0].0, "web_search");
 }
 

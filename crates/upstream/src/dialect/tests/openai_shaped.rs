@@ -182,7 +182,7 @@ async fn vllm_thinks_under_either_name() {
 }
 
 #[test]
-fn openai_searches_when_it_is_told_to() {
+fn openai_searches_when_it_is_reported_to() {
     let searching = Target { web_search: true, ..target(ProviderType::OpenAi) };
 
     let prepared = prepare(&call(searching.clone(), &hello()), false).unwrap();

@@ -41,7 +41,7 @@ async fn an_error_in_mid_answer_is_the_last_word() {
 }
 
 #[tokio::test]
-async fn an_error_before_anything_was_said_has_its_status() {
+async fn an_error_before_anything_was_stated_has_its_status() {
     let body = include_str!("fixtures/openrouter_error.json");
     let event = format!(": OPENROUTER PROCESSING\n\ndata: {}\n\n", body.trim());
 
@@ -66,10 +66,10 @@ async fn an_error_in_a_choice_is_one() {
 #[tokio::test]
 async fn a_reason_for_the_end_that_is_an_error_is_one() {
     let event = r#"{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}"#;
-    let said = r#"{"choices":[{"index":0,"delta":{"content":"Once"}}]}"#;
+    let message = r#"{"choices":[{"index":0,"delta":{"content":"Once"}}]}"#;
 
     let heard =
-        streamed(ProviderType::OpenRouter, false, &format!("data: {said}\n\ndata: {event}\n\n"))
+        streamed(ProviderType::OpenRouter, false, &format!("data: {message}\n\ndata: {event}\n\n"))
             .await;
 
     assert_eq!((heard.text.as_str(), heard.finish_reason), ("Once", None));

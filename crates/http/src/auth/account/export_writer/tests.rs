@@ -83,12 +83,12 @@ async fn encode(pages: &Arc<Pages>, encoder: Box<dyn Encoder>) -> (Vec<u8>, bool
     let export = start_export(pages).await;
     let mut body =
         Runner::on_current_runtime().stream_body(|feed| write_export(export, encoder, feed));
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     while let Some(piece) = body.next().await {
-        let Ok(piece) = piece else { return (told, false) };
-        told.extend_from_slice(&piece);
+        let Ok(piece) = piece else { return (reported, false) };
+        reported.extend_from_slice(&piece);
     }
-    (told, true)
+    (reported, true)
 }
 
 fn file(archive: &mut ZipArchive<io::Cursor<Vec<u8>>>, name: &str) -> Value {
@@ -98,11 +98,11 @@ fn file(archive: &mut ZipArchive<io::Cursor<Vec<u8>>>, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_archive_has_a_file_for_each_kind_of_data_and_says_what_is_in_it() {
-    let (told, whole) = encode(&pages(3, 0), Box::new(Archive::new())).await;
+async fn an_archive_has_a_file_for_each_kind_of_data_and_states_what_is_in_it() {
+    let (reported, whole) = encode(&pages(3, 0), Box::new(Archive::new())).await;
 
-    assert!(whole && told.starts_with(b"PK"));
-    let mut archive = ZipArchive::new(io::Cursor::new(told)).unwrap();
+    assert!(whole && reported.starts_with(b"PK"));
+    let mut archive = ZipArchive::new(io::Cursor::new(reported)).unwrap();
     let names: Vec<_> = archive.file_names().map(|it| it.unwrap().into_owned()).collect();
     assert_eq!(names, ["none.json", "rows.json", "manifest.json"]);
     let manifest = file(&mut archive, "manifest.json");
@@ -116,10 +116,10 @@ async fn an_archive_has_a_file_for_each_kind_of_data_and_says_what_is_in_it() {
 
 #[tokio::test]
 async fn a_document_holds_the_same() {
-    let (told, whole) = encode(&pages(3, 0), Box::new(Document::new())).await;
+    let (reported, whole) = encode(&pages(3, 0), Box::new(Document::new())).await;
 
     assert!(whole);
-    let document: Value = serde_json::from_slice(&told).unwrap();
+    let document: Value = serde_json::from_slice(&reported).unwrap();
     assert_eq!(document["data"]["none"], serde_json::json!([]));
     assert_eq!(document["data"]["rows"][299]["row"], noise(399).as_str());
     assert_eq!(document["manifest"]["files"][1]["rows"], 300);

@@ -11,7 +11,7 @@ use crate::desktop::device::Device;
 use crate::desktop::world::World;
 
 on_both_databases!(
-    two_devices_tell_each_other_of_their_chats,
+    two_devices_report_each_other_of_their_chats,
     what_both_wrote_at_once_is_merged,
     a_chat_that_was_uploaded_late_is_heard_of,
     a_deleted_chat_stays_so_unless_it_is_newer,
@@ -54,7 +54,7 @@ async fn two(world: &World) -> (Device, Device) {
     (services, lap)
 }
 
-async fn two_devices_tell_each_other_of_their_chats(database: TestDatabase) {
+async fn two_devices_report_each_other_of_their_chats(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut services, mut lap) = two(&world).await;
     let chat = services.begin_chat("good morning 🎈");

@@ -18,7 +18,7 @@ on_both_databases!(
     a_deletion_of_tomorrow_is_one_of_today,
     a_deletion_by_a_slow_clock_deletes_and_a_later_edit_revives,
     a_deletion_that_is_repeated_is_no_news,
-    a_column_is_kept_where_its_deletion_is_not_heard,
+    a_column_is_stored_where_its_deletion_is_not_heard,
 );
 
 const DAY: i64 = 86_400;
@@ -49,7 +49,7 @@ fn none_left(device: &Device, rows: &[(Channel, String)], why: &str) {
 
 fn all_edited(device: &Device, rows: &[(Channel, String)], why: &str) {
     for (channel, id) in editable(rows) {
-        assert_eq!(device.said(*channel, id), Some("edited"), "row 34: {why}: {channel:?}");
+        assert_eq!(device.message(*channel, id), Some("edited"), "row 34: {why}: {channel:?}");
     }
 }
 
@@ -152,7 +152,7 @@ async fn a_deletion_that_is_repeated_is_no_news(database: TestDatabase) {
     delete_all(&mut services, &rows);
     settle([&mut services, &mut phone]).await;
 
-    // The lap hears of it and says it again; the others are not told.
+    // The lap reports it again; the others do not.
     lap.cycle().await;
     let echo = lap.cycle().await.pushed;
     assert!(matches!(echo, Pushed::Stored(_)), "sync 3.4: a pulled delete is said again: {echo:?}");
@@ -170,7 +170,7 @@ async fn a_deletion_that_is_repeated_is_no_news(database: TestDatabase) {
     settle([&mut services, &mut lap, &mut phone]).await;
 }
 
-async fn a_column_is_kept_where_its_deletion_is_not_heard(database: TestDatabase) {
+async fn a_column_is_stored_where_its_deletion_is_not_heard(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut services, mut lap, rows) = two_of_one_mind(&world).await;
     let column = rows.iter().find(|it| it.0 == Channel::KanbanColumns).expect("a column");
@@ -188,7 +188,7 @@ async fn a_column_is_kept_where_its_deletion_is_not_heard(database: TestDatabase
     lap.edit(column.0, &column.1, "edited");
     settle([&mut lap, &mut services]).await;
     assert_eq!(
-        services.said(column.0, &column.1),
+        services.message(column.0, &column.1),
         Some("edited"),
         "row 34: a newer one comes back"
     );

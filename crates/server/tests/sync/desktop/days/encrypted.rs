@@ -63,8 +63,8 @@ async fn two_devices_of_which_one_turns_encryption_on_at_noon(database: TestData
     world.pass(HOUR);
     settle([&mut lap, &mut services]).await;
     agree(&services, &lap, "in the afternoon");
-    let said = services.said(todo.0, &todo.1);
-    assert_eq!(said, Some("said before the lap knew"), "sync 3.6: what was refused comes later");
+    let message = services.message(todo.0, &todo.1);
+    assert_eq!(message, Some("said before the lap knew"), "sync 3.6: what was refused comes later");
     assert!(matches!(lap.put(&chat).await, Stored::Replaced | Stored::Merged), "sync 6.4");
     services.list_chats().await;
     assert_eq!(services.words(&chat), [CANARY, "in the clear"], "sync 6.6, E2EE");
@@ -81,7 +81,7 @@ async fn two_devices_of_which_one_turns_encryption_on_at_noon(database: TestData
     agree(&phone, &services, "on a third device");
 }
 
-/// All that a new device would be told.
+/// All that a new device would get.
 async fn pulled_text(device: &mut Device) -> String {
     let path = "/api/sync/pull?since=0001-01-01T00:00:00.0000000Z&limit=500";
     let answer = device.get_json(path).await;
@@ -129,5 +129,9 @@ async fn rows_of_equal_times_are_replaced_by_their_encrypted_selves_once(databas
     let todo = services.create(Channel::Todos, "of tomorrow");
     // Which it says in every cycle, in another ciphertext each time.
     settle([&mut services, &mut lap]).await;
-    assert_eq!(lap.said(Channel::Todos, &todo), services.said(Channel::Todos, &todo), "sync 5");
+    assert_eq!(
+        lap.message(Channel::Todos, &todo),
+        services.message(Channel::Todos, &todo),
+        "sync 5"
+    );
 }

@@ -12,7 +12,7 @@ use crate::desktop::world::World;
 
 on_both_databases!(
     a_client_of_march_beside_a_new_one_brings_nothing_back,
-    settings_that_are_repeated_are_not_said_back,
+    settings_that_are_repeated_are_not_stated_back,
     a_client_of_spring_beside_a_new_one_is_understood,
 );
 
@@ -66,11 +66,11 @@ async fn a_client_of_march_beside_a_new_one_brings_nothing_back(database: TestDa
     old.edit(todo.0, &todo.1, "by March");
     new.edit(memory.0, &memory.1, "by autumn");
     settle([&mut old, &mut new]).await;
-    assert_eq!(new.said(todo.0, &todo.1), Some("by March"), "sync 1, March push");
-    assert_eq!(old.said(memory.0, &memory.1), Some("by autumn"), "sync 2.1, March pull");
+    assert_eq!(new.message(todo.0, &todo.1), Some("by March"), "sync 1, March push");
+    assert_eq!(old.message(memory.0, &memory.1), Some("by autumn"), "sync 2.1, March pull");
 
     // Both are idle: the old one says everything in every cycle, and yet the
-    // new one is told that nothing is new.
+    // new one is informed that nothing is new.
     for _ in 0..3 {
         world.pass(MINUTE * 5);
         old.cycle().await;
@@ -79,7 +79,7 @@ async fn a_client_of_march_beside_a_new_one_brings_nothing_back(database: TestDa
     }
 }
 
-async fn settings_that_are_repeated_are_not_said_back(database: TestDatabase) {
+async fn settings_that_are_repeated_are_not_stated_back(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut old, mut new) = (world.older_device(Generation::March).await, world.device().await);
     old.set("C:\\March");
@@ -94,7 +94,7 @@ async fn settings_that_are_repeated_are_not_said_back(database: TestDatabase) {
         let pushed = new.cycle().await.pushed;
         assert_eq!(pushed, Pushed::Nothing, "sync 3.1, settings: omitted while they are the same");
     }
-    assert_eq!(new.said(Channel::Settings, SETTINGS), Some("C:\\March"), "sync 3.2, March");
+    assert_eq!(new.message(Channel::Settings, SETTINGS), Some("C:\\March"), "sync 3.2, March");
     agree(&old, &new, "after many repetitions");
 }
 
@@ -118,8 +118,8 @@ async fn a_client_of_spring_beside_a_new_one_is_understood(database: TestDatabas
 
     agree(&old, &new, "after pushes in Pascal case");
     for (channel, id) in editable(&of_new) {
-        let said = new.said(*channel, id);
-        assert_eq!(said, Some("in Pascal case"), "sync 1, Push writer (between): {channel:?}");
+        let message = new.message(*channel, id);
+        assert_eq!(message, Some("in Pascal case"), "sync 1, Push writer (between): {channel:?}");
     }
     assert!(editable(&of_old).all(|(channel, id)| new.get(*channel, id).is_none()), "sync 1");
 }

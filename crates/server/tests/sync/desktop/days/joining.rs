@@ -180,9 +180,12 @@ async fn an_approval_by_no_device_lets_nobody_in(database: TestDatabase) {
     let status = lap.get_json(&format!("/api/e2ee/devices/{}/wrapped-umk", lap.id)).await;
     assert_eq!(status.status, 404, "e2ee 6, wrapped-umk: only while active");
     let fingerprints: Vec<_> = services.devices().await;
-    let told = fingerprints.iter().find(|it| it["deviceId"] == lap.id).expect("a device");
+    let reported = fingerprints.iter().find(|it| it["deviceId"] == lap.id).expect("a device");
     let own = lap.keys.fingerprint();
-    assert!(told.get("fingerprint").is_none_or(|it| *it == own), "e2ee 7, Fingerprint: {told}");
+    assert!(
+        reported.get("fingerprint").is_none_or(|it| *it == own),
+        "e2ee 7, Fingerprint: {reported}"
+    );
 }
 
 async fn a_proof_key_may_come_late_and_only_once(database: TestDatabase) {

@@ -14,7 +14,7 @@ use crate::desktop::world::World;
 on_both_databases!(
     two_devices_are_of_one_mind_all_day,
     a_device_that_hears_little_at_a_time_hears_everything,
-    whoever_has_nothing_to_say_is_told_that_nothing_is_new,
+    whoever_has_nothing_to_say_is_informed_that_nothing_is_new,
     a_push_whose_answer_was_lost_is_harmless_when_it_comes_again,
 );
 
@@ -22,7 +22,7 @@ async fn two_devices_are_of_one_mind_all_day(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut services, mut lap) = (world.device().await, world.device().await);
 
-    // The morning: each had something before it was told of the other.
+    // The morning: each had something before it was notified of the other.
     let rows = one_of_each(&mut services, "the desk");
     let others = one_of_each(&mut lap, "the lap");
     let pushed = services.cycle().await.pushed;
@@ -47,13 +47,13 @@ async fn two_devices_are_of_one_mind_all_day(database: TestDatabase) {
     settle([&mut services, &mut lap]).await;
     agree(&services, &lap, "before noon");
     for (channel, id) in editable(&rows) {
-        assert_eq!(lap.said(*channel, id), Some("said at the desk"), "sync 2.4: {channel:?}");
+        assert_eq!(lap.message(*channel, id), Some("said at the desk"), "sync 2.4: {channel:?}");
     }
     let priority = &lap.store[todo].fields["priority"];
     assert_eq!(*priority, 17, "sync 4, enum numbers: unknown ones are given back");
-    assert_eq!(lap.said(Channel::Settings, SETTINGS), Some("C:\\Desk"), "sync 4, settings");
+    assert_eq!(lap.message(Channel::Settings, SETTINGS), Some("C:\\Desk"), "sync 4, settings");
 
-    // The afternoon: both edit the same rows, and the later one is kept.
+    // The afternoon: both edit the same rows, and the later one is stored.
     world.pass(HOUR * 3);
     for (channel, id) in editable(&rows) {
         lap.edit(*channel, id, "the earlier word");
@@ -67,7 +67,7 @@ async fn two_devices_are_of_one_mind_all_day(database: TestDatabase) {
     settle([&mut services, &mut lap]).await;
     agree(&services, &lap, "in the afternoon");
     for (channel, id) in editable(&rows) {
-        assert_eq!(lap.said(*channel, id), Some("the later word"), "row 2: {channel:?}");
+        assert_eq!(lap.message(*channel, id), Some("the later word"), "row 2: {channel:?}");
     }
 
     // The evening: what is done is deleted.
@@ -123,7 +123,7 @@ async fn a_device_that_hears_little_at_a_time_hears_everything(database: TestDat
     agree(&lap, &services, "after many pages");
 }
 
-async fn whoever_has_nothing_to_say_is_told_that_nothing_is_new(database: TestDatabase) {
+async fn whoever_has_nothing_to_say_is_informed_that_nothing_is_new(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut services, mut lap) = (world.device().await, world.device().await);
     services.settle().await;

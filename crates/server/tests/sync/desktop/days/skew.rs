@@ -36,14 +36,14 @@ async fn clocks_a_day_apart_come_to_the_same_rows(database: TestDatabase) {
         right.edit(*channel, id, "by the right one");
     }
     settle([&mut fast, &mut slow, &mut right]).await;
-    let said = |device: &Device, rows: &[(Channel, String)], words: &str| {
+    let message = |device: &Device, rows: &[(Channel, String)], words: &str| {
         for (channel, id) in editable(rows) {
-            assert_eq!(device.said(*channel, id), Some(words), "sync 2.4: {channel:?}");
+            assert_eq!(device.message(*channel, id), Some(words), "sync 2.4: {channel:?}");
         }
     };
     for device in [&fast, &slow, &right] {
-        said(device, &of_right, "by the fast one");
-        said(device, &of_slow, "by the right one");
+        message(device, &of_right, "by the fast one");
+        message(device, &of_slow, "by the right one");
     }
 
     // The right one's word is older than the fast one's, and loses; the server
@@ -53,8 +53,11 @@ async fn clocks_a_day_apart_come_to_the_same_rows(database: TestDatabase) {
     }
     settle([&mut right, &mut fast, &mut slow]).await;
     for (channel, id) in editable(&of_fast) {
-        let kept = right.said(*channel, id);
-        assert!(kept.is_some_and(|it| it != "too early"), "row 33: {channel:?} was not told again");
+        let stored = right.message(*channel, id);
+        assert!(
+            stored.is_some_and(|it| it != "too early"),
+            "row 33: {channel:?} was not told again"
+        );
     }
     agree(&right, &fast, "row 33: who lost hears what was kept");
     agree(&slow, &fast, "after a word that came too early");
@@ -83,5 +86,5 @@ async fn a_clock_that_is_put_right_loses_nothing(database: TestDatabase) {
     let todo = rows.iter().find(|it| it.0 == Channel::Todos).expect("a todo");
     slow.edit(todo.0, &todo.1, "by a clock put right");
     settle([&mut slow, &mut services]).await;
-    assert_eq!(services.said(todo.0, &todo.1), Some("by a clock put right"), "sync 3.2, Delta");
+    assert_eq!(services.message(todo.0, &todo.1), Some("by a clock put right"), "sync 3.2, Delta");
 }

@@ -1,4 +1,4 @@
-//! Devices that are told to wait, and devices that come late.
+//! Devices that must wait, and devices that come late.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::desktop::push::{Pushed, Sending};
 use crate::desktop::world::World;
 
 on_both_databases!(
-    who_is_told_to_wait_comes_again_without_its_header_and_is_understood,
+    who_is_reported_to_wait_comes_again_without_its_header_and_is_understood,
     compressed_bytes_are_known_by_their_first_two,
     a_device_that_was_away_for_a_year_brings_nothing_back,
     an_old_device_that_was_away_for_a_year_brings_nothing_back,
@@ -22,7 +22,7 @@ on_both_databases!(
 
 const YEAR: Duration = Duration::from_hours(366 * 24);
 
-async fn who_is_told_to_wait_comes_again_without_its_header_and_is_understood(
+async fn who_is_reported_to_wait_comes_again_without_its_header_and_is_understood(
     database: TestDatabase,
 ) {
     // One permit in a second once they are spent.
@@ -77,7 +77,7 @@ async fn a_year_away(database: TestDatabase, generation: Generation) {
     // March says them as new in every cycle.
     away.settings_muted = generation == Generation::March;
     let gone = one_of_each(&mut services, "to be deleted");
-    let kept = one_of_each(&mut services, "to be kept");
+    let stored = one_of_each(&mut services, "to be kept");
     let chat = services.begin_chat("to be deleted");
     services.put(&chat).await;
     settle([&mut services, &mut away]).await;
@@ -90,7 +90,7 @@ async fn a_year_away(database: TestDatabase, generation: Generation) {
     services.delete_chat(&chat).await;
     services.settle().await;
     world.pass(YEAR);
-    for (channel, id) in editable(&kept) {
+    for (channel, id) in editable(&stored) {
         services.edit(*channel, id, "a year later");
     }
     services.settle().await;
@@ -109,9 +109,9 @@ async fn a_year_away(database: TestDatabase, generation: Generation) {
         assert_eq!(services.get(*channel, id), None, "{place} came back where it was deleted");
     }
     assert!(!phone.chats.contains_key(&chat), "sync 6.5: a deleted chat came back");
-    for (channel, id) in editable(&kept).filter(|it| away.knows(it.0)) {
-        let said = away.said(*channel, id);
-        assert_eq!(said, Some("a year later"), "sync 2.4: {channel:?} on the one that was away");
+    for (channel, id) in editable(&stored).filter(|it| away.knows(it.0)) {
+        let message = away.message(*channel, id);
+        assert_eq!(message, Some("a year later"), "sync 2.4: {channel:?} on the one that was away");
     }
     for (channel, id) in editable(&gone).filter(|it| away.knows(it.0)) {
         assert_eq!(away.get(*channel, id), None, "sync 2.2 deleted: {channel:?} is still there");

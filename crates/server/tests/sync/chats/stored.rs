@@ -39,7 +39,7 @@ async fn chats_go_with_their_account(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_that_a_chat_says_is_readable_in_the_database() {
+async fn nothing_that_a_chat_states_is_readable_in_the_database() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
     let mut document = chat(&new_id(), "2026-08-01T09:14:02Z");
