@@ -18,7 +18,7 @@ use crate::failure::Outcome;
 const DEVELOPMENT_KEY: &str = include_str!("../../../xtask/dev-license-key");
 /// Database file of a server on SQLite, in its folder.
 pub(crate) const DATABASE_FILE: &str = "pia.db";
-const PASSWORD: &str = "a lantern over nine quiet harbours";
+pub(crate) const PASSWORD: &str = "a lantern over nine quiet harbours";
 /// Number of accounts at which a crowd of 500 sign-ins ends no session and waits for no other: an
 /// account keeps ten sessions, and has five passwords checked at once.
 pub(crate) const CROWD: usize = 201;
@@ -61,6 +61,7 @@ impl Installation {
             ("Ai__Model", "bench".to_owned()),
             // More than a benchmark pushes.
             ("Sync__MaxTodos", "1000000".to_owned()),
+            ("Admin__RequireSecondFactor", "false".to_owned()),
             ("Logging__Level", "warn".to_owned()),
         ];
         settings.extend(match database {

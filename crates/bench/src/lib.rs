@@ -1,6 +1,7 @@
 //! Benchmarks of the server's speed and memory use, compared with the lower
 //! bounds of the same machine.
 
+mod admin;
 mod aims;
 mod answer;
 mod bare_proxy;
@@ -38,6 +39,7 @@ mod sync;
 mod table;
 mod usage_rows;
 
+pub use admin::admin;
 pub use bare_proxy::serve;
 pub use failure::Outcome;
 pub use gateway::gateway;

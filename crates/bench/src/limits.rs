@@ -50,7 +50,12 @@ pub(crate) fn check(program: &Path, installation: &Installation) -> Outcome<()> 
     admin(program, installation, &["credits", "check"])
 }
 
-fn admin(program: &Path, installation: &Installation, arguments: &[&str]) -> Outcome<()> {
+/// Runs `pia-server admin` with these arguments.
+pub(crate) fn admin(
+    program: &Path,
+    installation: &Installation,
+    arguments: &[&str],
+) -> Outcome<()> {
     let mut command = Command::new(program);
     command.env_clear().envs(installation.settings.iter().cloned());
     let output = command.current_dir(&installation.dir).arg("admin").args(arguments).output()?;

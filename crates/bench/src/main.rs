@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use pia_bench::{Options, Outcome, USAGE, gateway, identity, sync};
+use pia_bench::{Options, Outcome, USAGE, admin, gateway, identity, sync};
 
 fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
@@ -24,6 +24,7 @@ fn run(arguments: &[String]) -> Outcome<()> {
     match arguments {
         [bench, rest @ ..] if bench == "gateway" => gateway(&Options::parse(rest)?),
         [bench, rest @ ..] if bench == "identity" => identity(&Options::parse(rest)?),
+        [bench, rest @ ..] if bench == "admin" => admin(&Options::parse(rest)?),
         [bench, rest @ ..] if bench == "sync" => sync(&Options::parse(rest)?),
         _ => Err(USAGE.into()),
     }

@@ -6,10 +6,10 @@ use crate::failure::Outcome;
 
 /// Usage text of the benchmark.
 pub const USAGE: &str = "\
-usage: pia-bench gateway|identity|sync [OPTIONS]
+usage: pia-bench gateway|identity|sync|admin [OPTIONS]
 
-  --rounds N          rounds to take the medians over (gateway 10, identity
-                      and sync 5; 2 with --quick)
+  --rounds N          rounds to take the medians over (gateway 10, the
+                      others 5; 2 with --quick)
   --quick             short loads: to see that it works, not to publish
   --server PATH       the server's program (pia-server beside this one)
   --demo PATH         the demo upstream's program (pia-demo-upstream beside it);

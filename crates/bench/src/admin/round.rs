@@ -1,0 +1,93 @@
+//! Round: every list of one server, and the transactions of a change.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::Plan;
+use super::browser::Browser;
+use super::figures::Metric;
+use super::seeding::RARE_ACTION;
+use crate::connection::Connection;
+use crate::failure::Outcome;
+use crate::measured::Figures;
+use crate::postgres::Session;
+use crate::stats::{count, percentile};
+
+const USERS: &str = "/api/admin/users?limit=50";
+const AUDIT: &str = "/api/admin/audit?limit=50";
+/// Setting that is changed.
+const SETTING: &str = "/api/admin/settings/Feedback:RetentionDays";
+
+pub(super) struct Round<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) browser: &'a Browser,
+    pub(super) figures: &'a mut Figures<Metric>,
+    pub(super) place: usize,
+}
+
+impl Round<'_> {
+    pub(super) fn run(mut self, transactions: Option<&Session>) -> Outcome<()> {
+        let mut connection = self.browser.connect()?;
+        let half = self.plan.size.users / 2;
+        let middle = self.cursor(&mut connection, half)?;
+        for (metric, path, at_least) in [
+            (Metric::Users, USERS.to_owned(), 50),
+            (Metric::UsersInTheMiddle, format!("{USERS}&cursor={middle}"), 50),
+            (Metric::UsersFound, format!("{USERS}&search=copy17"), 1),
+            (Metric::Entries, AUDIT.to_owned(), 50),
+            (Metric::EntriesInTheMiddle, format!("{AUDIT}&until=2020-06-01T00:00:00Z"), 50),
+            (Metric::EntriesOfAction, format!("{AUDIT}&action={RARE_ACTION}"), 1),
+        ] {
+            let p99 = self.p99(&mut connection, &path, at_least)?;
+            self.figures.record(self.place, metric, p99);
+        }
+        if let Some(session) = transactions {
+            let each = self.transactions(&mut connection, session)?;
+            self.figures.record(self.place, Metric::Transactions, each);
+        }
+        Ok(())
+    }
+
+    /// Returns the cursor behind this number of users.
+    fn cursor(&self, connection: &mut Connection, users: usize) -> Outcome<String> {
+        let mut path = "/api/admin/users?limit=200".to_owned();
+        let mut cursor = None;
+        for _ in 0..users.div_ceil(200).max(1) {
+            let answer = self.browser.get(connection, &path)?;
+            let page: Value = serde_json::from_slice(&answer.body)?;
+            let next = page.get("nextCursor").and_then(Value::as_str).ok_or("a list is short")?;
+            path = format!("/api/admin/users?limit=200&cursor={next}");
+            cursor = Some(next.to_owned());
+        }
+        cursor.ok_or_else(|| "no page".into())
+    }
+
+    /// Returns the p99 in milliseconds of a list of at least so many items.
+    fn p99(&self, connection: &mut Connection, path: &str, at_least: usize) -> Outcome<f64> {
+        let mut took = Vec::new();
+        for _ in 0..self.plan.requests {
+            let begun = Instant::now();
+            let answer = self.browser.get(connection, path)?;
+            took.push(begun.elapsed().as_secs_f64() * 1_000.0);
+            let page: Value = serde_json::from_slice(&answer.body)?;
+            let items = page.get("items").and_then(Value::as_array).map_or(0, Vec::len);
+            if items < at_least {
+                return Err(format!("{path}: {items} items").into());
+            }
+        }
+        percentile(&took, 0.99).ok_or_else(|| "no requests".into())
+    }
+
+    /// Returns the number of write transactions of a change of a setting.
+    fn transactions(&self, connection: &mut Connection, session: &Session) -> Outcome<f64> {
+        const CURRENT: &str = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+        let before = session.number(CURRENT)?;
+        for number in 0..self.plan.requests {
+            let days = if number % 2 == 0 { "364" } else { "365" };
+            self.browser.put(connection, SETTING, &json!({ "value": days }))?;
+        }
+        let written = session.number(CURRENT)? - before;
+        Ok(count(usize::try_from(written)?) / count(self.plan.requests))
+    }
+}
