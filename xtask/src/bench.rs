@@ -17,8 +17,9 @@ pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
     Job::run(build.current_dir(places::root()), interrupt)?;
     let mut bench = command(places::target()?.join("release/pia-bench"));
     bench.args(args).current_dir(places::root());
-    let measures =
-        args.first().is_some_and(|it| ["gateway", "identity", "sync", "admin"].contains(&it.as_str()));
+    let measures = args
+        .first()
+        .is_some_and(|it| ["gateway", "identity", "sync", "admin"].contains(&it.as_str()));
     if !measures || ["--help", "--postgres-url"].iter().any(|it| args.iter().any(|arg| arg == it)) {
         return Job::run(&mut bench, interrupt);
     }

@@ -9,7 +9,7 @@ use std::io::Write;
 
 use crate::contenders::{Server, server_program};
 use crate::failure::Outcome;
-use crate::installation::{DATABASE_FILE, Database};
+use crate::installation::DATABASE_FILE;
 use crate::measured::{self, Figures};
 use crate::options::Options;
 use crate::postgres::{OwnDatabase, Session};

@@ -38,19 +38,19 @@ pub enum GroupError {
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// Another group has this name.
-    #[error("another group has this name, in whichever case")]
+    #[error("another group has this name; names are case-insensitive")]
     NameTaken,
     /// No such group.
-    #[error("there is no such group")]
+    #[error("no such group")]
     Unknown,
     /// New accounts are in it.
-    #[error("the default group stays: new accounts are in it")]
+    #[error("the default group cannot be deleted: new accounts are in it")]
     IsDefault,
     /// Group is in use.
-    #[error("the group is in use, by {0}")]
+    #[error("the group is in use by {0}")]
     InUse(GroupUse),
     /// No such account.
-    #[error("there is no such account")]
+    #[error("no such account")]
     UnknownAccount,
     /// Id at an identity provider is invalid.
     #[error("an external id has 1 to {MAX_EXTERNAL_ID_CHARS} characters on one line")]

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use pia_identity::{
     Administration, CallerCache, Invitation, InvitationEntry, InviteError, Member, Role, RoleError,
+    Roles,
 };
 use pia_kernel::{Clock, Cursor, InvitationId, LiveSetting, PageRequest, Unavailable};
 use pia_policy::{GroupError, VerifyingKey};
@@ -28,8 +29,8 @@ use groups::GroupServices;
 
 const DAY: Duration = Duration::from_hours(24);
 /// Warning about a role for an account whose address is not verified.
-const UNVERIFIED: &str = "WARNING: nobody has shown that the address is theirs. Make sure that it \
-                          is the right person who has made this account.\n";
+const UNVERIFIED: &str = "warning: the address is not verified; make sure that the account \
+                          belongs to the right person\n";
 /// Number of invitations read at once.
 const PART: u16 = 200;
 
@@ -42,27 +43,33 @@ pub enum AdminError {
     /// The master key is not the one that the data was sealed with.
     #[error(transparent)]
     MasterKey(#[from] MasterKeyError),
+    /// No account has the address.
+    #[error("no account has the address {0}")]
+    NoAccount(String),
+    /// No group has the name or id.
+    #[error("no group has the name or id {0}")]
+    NoGroup(String),
     /// Role or account cannot be changed.
-    #[error("nothing was changed: {0}")]
+    #[error(transparent)]
     Role(#[from] RoleError),
     /// Invitation was not sent.
-    #[error("nobody was invited: {}", reason(.0))]
+    #[error("cannot create the invitation: {}", reason(.0))]
     Invite(#[from] InviteError),
     /// Group cannot be read or changed.
-    #[error("nothing was changed: {0}")]
+    #[error(transparent)]
     Group(#[from] GroupError),
     /// Licence includes no groups.
-    #[error("nothing was changed: no licence in force includes GroupManagement")]
+    #[error("no valid licence includes GroupManagement")]
     NoGroups,
     /// No such API key.
-    #[error("there is no such API key; it may have been taken away")]
+    #[error("no such API key; it may have been revoked")]
     NoApiKey,
     /// Budgets do not agree with what is reserved in them, or the audit log
     /// not with what was written.
-    #[error("{0}")]
+    #[error("{}", .0.trim_end())]
     Unsound(String),
     /// File of a checkpoint is not readable.
-    #[error("{} is no checkpoint: {reason}", file.display())]
+    #[error("{} is not a checkpoint: {reason}", file.display())]
     Checkpoint {
         /// The file.
         file: PathBuf,
@@ -73,7 +80,7 @@ pub enum AdminError {
     #[error("the audit log has no entries")]
     NoAuditEntries,
     /// No such invitation.
-    #[error("there is no such invitation; it may have been used")]
+    #[error("no such invitation; it may have been used")]
     NoInvitation,
     /// The database did not answer.
     #[error(transparent)]
@@ -142,13 +149,12 @@ impl AdminServices {
     }
 
     async fn grant(&self, email: &str, role: Role) -> Result<String, AdminError> {
-        let member = self.accounts.roles.member(email).await?;
+        let member = member(&self.accounts.roles, email).await?;
         self.accounts.roles.grant(None, member.user, role).await?;
-        let asleep = match member.deactivated_at {
-            Some(_) => " The account is deactivated; `admin reactivate` lets its owner in.",
-            None => "",
-        };
-        let mut reported = format!("{} has the role {}.{asleep}\n", member.email, role.name());
+        let mut reported = format!("Role {} assigned to {}\n", role.name(), member.email);
+        if member.deactivated_at.is_some() {
+            reported.push_str("note: the account is deactivated; see `admin reactivate`\n");
+        }
         if role != Role::User && member.email_verified_at.is_none() {
             reported.push_str(UNVERIFIED);
         }
@@ -158,7 +164,7 @@ impl AdminServices {
     async fn list(&self) -> Result<String, AdminError> {
         let admins = self.accounts.roles.admins().await?;
         if admins.is_empty() {
-            return Ok("There is no administrator; `admin grant EMAIL` makes one.\n".to_owned());
+            return Ok("No administrators; create one with `admin grant EMAIL`\n".to_owned());
         }
         let mut reported = String::new();
         for Member { email, deactivated_at, .. } in admins {
@@ -169,15 +175,15 @@ impl AdminServices {
     }
 
     async fn deactivate(&self, email: &str) -> Result<String, AdminError> {
-        let Member { user, email, .. } = self.accounts.roles.member(email).await?;
+        let Member { user, email, .. } = member(&self.accounts.roles, email).await?;
         self.accounts.roles.deactivate(None, user).await?;
-        Ok(format!("{email} is deactivated, and signed out everywhere.\n"))
+        Ok(format!("User {email} deactivated and signed out of all sessions\n"))
     }
 
     async fn reactivate(&self, email: &str) -> Result<String, AdminError> {
-        let Member { user, email, .. } = self.accounts.roles.member(email).await?;
+        let Member { user, email, .. } = member(&self.accounts.roles, email).await?;
         self.accounts.roles.reactivate(None, user).await?;
-        Ok(format!("{email} may sign in again.\n"))
+        Ok(format!("User {email} reactivated\n"))
     }
 
     async fn invite(
@@ -190,10 +196,8 @@ impl AdminServices {
         let invitation = Invitation { email, role, group: None, lifetime };
         let made = self.accounts.invitations.create(None, invitation).await?;
         let (id, end, link) = (made.id, made.expires_at, made.link.expose());
-        Ok(format!(
-            "Invitation {id}, with the role {}, good once until {end}:\n{link}\n",
-            role.name()
-        ))
+        let role = role.name();
+        Ok(format!("Invitation {id} created with role {role}, expires {end}:\n{link}\n"))
     }
 
     async fn invitations(&self) -> Result<String, AdminError> {
@@ -201,24 +205,35 @@ impl AdminServices {
         loop {
             let part = self.accounts.invitations.page(PageRequest { limit: PART, after }).await?;
             for InvitationEntry { id, email, role, expires_at, .. } in &part {
-                let whom = email.as_deref().unwrap_or("whoever has the link");
+                let whom = email.as_deref().unwrap_or("anyone with the link");
                 let role = role.name();
-                line(&mut reported, format_args!("{id} for {whom}, {role}, until {expires_at}"));
+                line(
+                    &mut reported,
+                    format_args!("{id} for {whom}, role {role}, expires {expires_at}"),
+                );
             }
             after = part.last().map(|it| Cursor { at: it.at, id: it.id.0 });
             if part.len() < usize::from(PART) {
                 break;
             }
         }
-        if reported.is_empty() { Ok("There is no invitation.\n".to_owned()) } else { Ok(reported) }
+        if reported.is_empty() { Ok("No invitations\n".to_owned()) } else { Ok(reported) }
     }
 
     async fn revoke(&self, id: InvitationId) -> Result<String, AdminError> {
         if !self.accounts.invitations.revoke(None, id).await? {
             return Err(AdminError::NoInvitation);
         }
-        Ok(format!("Invitation {id} is good no more.\n"))
+        Ok(format!("Invitation {id} revoked\n"))
     }
+}
+
+/// Returns the account with this address.
+async fn member(roles: &Roles, email: &str) -> Result<Member, AdminError> {
+    roles.member(email).await.map_err(|err| match err {
+        RoleError::Unknown => AdminError::NoAccount(email.to_owned()),
+        other => other.into(),
+    })
 }
 
 fn line(reported: &mut String, text: std::fmt::Arguments<'_>) {

@@ -41,7 +41,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Settings(faults) => write!(f, "{faults}"),
             Self::Database(err) => write!(f, "{err}"),
-            Self::Admin(err) => write!(f, "{err}"),
+            Self::Admin(err) => write!(f, "error: {err}"),
             Self::Compose(err) => write!(f, "{err}"),
             Self::Tls(err) => write!(f, "{err}"),
             Self::System(err) => f.write_str(err),

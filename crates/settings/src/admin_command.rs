@@ -114,7 +114,7 @@ impl AdminArguments {
             ["invitations"] if no_options => AdminCommand::Invitations,
             ["revoke", id] if no_options => {
                 let id = uuid::Uuid::parse_str(id).map(InvitationId);
-                let unclear = |_states_no_more| Reason::source("expected an invitation's id");
+                let unclear = |_states_no_more| Reason::source("expected the id of an invitation");
                 AdminCommand::Revoke { id: id.map_err(unclear)? }
             }
             ["group", words @ ..] if no_options => AdminCommand::Group(GroupCommand::parse(words)?),

@@ -28,7 +28,7 @@ impl ApiKeyCommand {
             ["list", email] => Ok(Self::List { email: (*email).to_owned() }),
             ["revoke", id] => {
                 let id = uuid::Uuid::parse_str(id).map(ApiKeyId);
-                let unclear = |_states_no_more| Reason::source("expected an API key's id");
+                let unclear = |_states_no_more| Reason::source("expected the id of an API key");
                 Ok(Self::Revoke { id: id.map_err(unclear)? })
             }
             _ => Err(Reason::source(VERBS)),

@@ -12,46 +12,58 @@ pub const USAGE: &str = "\
 Usage: pia-server [OPTION] [SETTING]...
        pia-server admin COMMAND [SETTING]...
 
-Starts the server. These options do something else and exit:
-  --migrate-only       apply pending migrations to the database
-  --help, -h           show this help
-  --version, -V        show the version
+Starts the server.
 
-Commands of `admin`, which work on the configured database:
+Options:
+  --migrate-only       apply pending migrations to the database and exit
+  --environment NAME   use the settings of an environment: Development,
+                       Production (the default) or another name
+  --content-root DIR   read appsettings.json from DIR instead of the working
+                       directory
+  --help, -h           print this help and exit
+  --version, -V        print the version and exit
+
+Settings, which override the environment and the files:
+  --Section:Key=value  or --Section:Key value
+
+Commands of `admin`, which change the configured database, whether or not the
+server is running:
+
+ Accounts
   grant EMAIL [--role ROLE]      assign a role: user, kb_manager, org_manager or
                                  admin (the default)
   list                           list the administrators
-  deactivate EMAIL               deactivate an account, at once
-  reactivate EMAIL               reactivate it
+  deactivate EMAIL               deactivate an account and end its sessions
+  reactivate EMAIL               reactivate an account
+  api-key list EMAIL             list the API keys of an account
+  api-key revoke ID              revoke an API key
+
+ Invitations
   invite [EMAIL] [--role ROLE] [--days N]
-                                 create a link to register one account; it is
-                                 valid for 7 days, and assigns the role user
-  invitations                    list the links that are valid
-  revoke ID                      revoke one of them
-  group list                     list the groups; GROUP is the name or the id of
-                                 one
-  group show GROUP               show the settings of its members
+                                 create a link to register one account with the
+                                 role user; it is valid for 7 days by default
+  invitations                    list the valid invitations
+  revoke ID                      revoke an invitation
+
+ Groups, where GROUP is a name or an id
+  group list                     list the groups
+  group show GROUP               show the settings of a group
   group create NAME              create a group
-  group rename GROUP NAME        rename it
+  group rename GROUP NAME        rename a group
   group delete GROUP             delete a group that is not in use
-  group set GROUP KEY=VALUE...   change settings of its members; an empty VALUE
+  group set GROUP KEY=VALUE...   change settings of a group; an empty VALUE
                                  restores the default
-  group add EMAIL GROUP          move an account into it
+  group add EMAIL GROUP          move an account into a group
+
+ Credits
   credits top-up GROUP N         add N credits to a group, which do not expire
   credits check                  compare reserved credits with the reservations of
                                  open calls
-  api-key list EMAIL             list the API keys of an account
-  api-key revoke ID              revoke one of them
-  audit verify [FILE]            verify that no entry of the audit log was changed;
-                                 FILE is a checkpoint of an earlier time
+
+ Audit log
+  audit verify [FILE]            verify that no entry was changed, moved or
+                                 deleted; FILE is an earlier checkpoint
   audit checkpoint               print a signed checkpoint, to be stored elsewhere
-
-Where settings come from:
-  --environment NAME   Development, Production (the default) or another name
-  --content-root DIR   the folder of appsettings.json; the working folder if unset
-
-Settings, which win over the environment and the files:
-  --Section:Key=value  or --Section:Key value
 ";
 
 /// Command of the process.
@@ -132,7 +144,7 @@ impl CommandLine {
             _ => {}
         }
         let unclear =
-            || Reason::source("expected `--Section:Key=value` or a switch; `--help` shows which");
+            || Reason::source("expected an option or `--Section:Key=value`; see `--help`");
         let named = argument.strip_prefix("--").ok_or_else(unclear)?;
         let (name, value) = match named.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -190,7 +202,7 @@ fn value_of(value: Option<String>, rest: &mut ScriptedRest<'_>) -> Result<String
     // What begins so is far more often the next setting than a value.
     let next = rest.next_if(|(_, it)| !it.starts_with("--"));
     let (_, next) =
-        next.ok_or(Reason::source("expected a value; one that begins with `--` goes behind `=`"))?;
+        next.ok_or(Reason::source("expected a value; use `=` for one that begins with `--`"))?;
     if next.contains(char::REPLACEMENT_CHARACTER) {
         return Err(Reason::source("expected UTF-8"));
     }

@@ -5,13 +5,13 @@ use pia_policy::{Quota, SettingChange};
 
 use super::fault::Reason;
 
-const PAIR: &str = "expected settings of the group as `key=value`; the keys are quota.NAME, \
+const PAIR: &str = "expected group settings as `key=value`; the keys are quota.NAME, \
                     credits.NAME, credits.pool, mode.NAME, persona.TYPE and models";
-const QUOTAS: &str = "expected behind `quota.` one of KnowledgeBases, KnowledgeDocuments, \
+const QUOTAS: &str = "expected after `quota.` one of KnowledgeBases, KnowledgeDocuments, \
                       KnowledgeStorageBytes, MonthlyEmbeddingTokens, ManagedPersonas, \
                       UserStorageBytes";
 const LIMITS: &str =
-    "expected behind `credits.` one of hourly, daily, weekly, group-daily, group-weekly, pool";
+    "expected after `credits.` one of hourly, daily, weekly, group-daily, group-weekly, pool";
 
 /// Parses one `key=value`. An empty value restores the default.
 pub(super) fn parse(pair: &str) -> Result<SettingChange, Reason> {
@@ -48,7 +48,7 @@ fn number(value: &str) -> Result<Option<i64>, Reason> {
     if value.is_empty() {
         return Ok(None);
     }
-    let unclear = |_no_number| Reason::source("expected a whole number behind the `=`");
+    let unclear = |_no_number| Reason::source("expected a whole number after the `=`");
     value.parse().map(Some).map_err(unclear)
 }
 
@@ -56,6 +56,6 @@ fn switch(value: &str) -> Result<bool, Reason> {
     match value.to_ascii_lowercase().as_str() {
         "true" => Ok(true),
         "false" | "" => Ok(false),
-        _ => Err(Reason::source("expected true or false behind `credits.pool=`")),
+        _ => Err(Reason::source("expected true or false after `credits.pool=`")),
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Round<'a> {
 }
 
 impl Round<'_> {
-    pub(super) fn run(mut self, transactions: Option<&Session>) -> Outcome<()> {
+    pub(super) fn run(self, transactions: Option<&Session>) -> Outcome<()> {
         let mut connection = self.browser.connect()?;
         let half = self.plan.size.users / 2;
         let middle = self.cursor(&mut connection, half)?;

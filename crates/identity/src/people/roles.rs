@@ -12,19 +12,19 @@ use crate::sessions::caller_cache::CallerCache;
 #[derive(Debug, thiserror::Error)]
 pub enum RoleError {
     /// No such account.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Unknown,
     /// Without them nobody could run the server.
-    #[error("this is the last active administrator; make somebody else one before")]
+    #[error("this is the last active administrator; assign the role to another account first")]
     LastAdmin,
     /// Licence has no administrator left.
-    #[error("as many administrators as the licence allows are there already: {limit}")]
+    #[error("licence limit of administrators reached: {limit}")]
     AdminsTaken {
         /// Licensed number of accounts.
         limit: u32,
     },
     /// Licence has no seat left.
-    #[error("as many accounts as the licence allows are active already: {limit}")]
+    #[error("licence limit of active accounts reached: {limit}")]
     SeatsTaken {
         /// Licensed number of accounts.
         limit: u32,

@@ -3,7 +3,7 @@
 use pia_identity::{Administration, ApiKeyEntry, RemoveApiKeyError};
 use pia_settings::ApiKeyCommand;
 
-use super::{AdminError, line};
+use super::{AdminError, line, member};
 
 /// Runs a command, and returns what to print.
 pub(super) async fn run(
@@ -13,7 +13,7 @@ pub(super) async fn run(
     match command {
         ApiKeyCommand::List { email } => list(accounts, &email).await,
         ApiKeyCommand::Revoke { id } => match accounts.api_keys.revoke(id).await {
-            Ok(()) => Ok(format!("API key {id} opens nothing any more.\n")),
+            Ok(()) => Ok(format!("API key {id} revoked\n")),
             Err(RemoveApiKeyError::Unknown) => Err(AdminError::NoApiKey),
             Err(RemoveApiKeyError::Unavailable(err)) => Err(err.into()),
         },
@@ -21,21 +21,22 @@ pub(super) async fn run(
 }
 
 async fn list(accounts: &Administration, email: &str) -> Result<String, AdminError> {
-    let member = accounts.roles.member(email).await?;
+    let member = member(&accounts.roles, email).await?;
     let mut reported = String::new();
     for ApiKeyEntry { id, name, weekly_credits, created_at, expires_at, used_at, scopes: _ } in
         accounts.api_keys.list(member.user).await?
     {
-        let end = expires_at.map(|it| format!(", until {it}")).unwrap_or_default();
-        let used = used_at.map_or_else(|| ", never used".to_owned(), |it| format!(", used {it}"));
+        let end = expires_at.map(|it| format!(", expires {it}")).unwrap_or_default();
+        let used =
+            used_at.map_or_else(|| ", never used".to_owned(), |it| format!(", last used {it}"));
         let budget = match weekly_credits {
             0 => String::new(),
-            credits => format!(", {credits} credits a week"),
+            credits => format!(", {credits} credits per week"),
         };
-        line(&mut reported, format_args!("{id} {name}, made {created_at}{end}{used}{budget}"));
+        line(&mut reported, format_args!("{id} {name}, created {created_at}{end}{used}{budget}"));
     }
     if reported.is_empty() {
-        Ok(format!("{} has no API key.\n", member.email))
+        Ok(format!("User {} has no API keys\n", member.email))
     } else {
         Ok(reported)
     }

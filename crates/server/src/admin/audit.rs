@@ -60,23 +60,26 @@ fn read_checkpoint(file: &Path) -> Result<AuditCheckpoint, AdminError> {
 fn describe(report: &ChainReport) -> String {
     let ChainReport { entries, waiting, deleted_until, last, faults } = report;
     let mut text = String::new();
+    if !faults.is_empty() {
+        line(&mut text, format_args!("the audit log failed verification"));
+    }
     for fault in faults {
         line(&mut text, format_args!("{fault}"));
     }
     if let Some((position, at)) = deleted_until {
         line(
             &mut text,
-            format_args!("Entries up to {position} ({at}) are deleted: their retention ended."),
+            format_args!("Entries up to {position} ({at}) were deleted after their retention"),
         );
     }
-    let result = if faults.is_empty() {
-        "and all are as they were written"
-    } else {
-        "and not all are as they were written"
+    let result = match faults.len() {
+        0 => "no changes found".to_owned(),
+        1 => "1 problem found".to_owned(),
+        more => format!("{more} problems found"),
     };
-    line(&mut text, format_args!("{entries} entries up to {last} were verified, {result}."));
+    line(&mut text, format_args!("{entries} entries up to {last} verified, {result}"));
     if *waiting > 0 {
-        line(&mut text, format_args!("Newest entries that are not chained yet: {waiting}."));
+        line(&mut text, format_args!("{waiting} new entries are not chained yet"));
     }
     text
 }

@@ -42,10 +42,11 @@ impl CreditServices {
     async fn check(&self) -> Result<String, AdminError> {
         let mismatches = self.credit_store.find_mismatches().await?;
         if mismatches.is_empty() {
-            return Ok("What is reserved is what open calls may spend.\n".to_owned());
+            return Ok("Reserved credits match the reservations of open calls\n".to_owned());
         }
-        let mut reported =
-            String::from("reserved and open do not agree, in millionths of a credit:\n");
+        let mut reported = String::from(
+            "reserved credits and open reservations differ, in millionths of a credit:\n",
+        );
         for CreditMismatch { window, reserved, open } in mismatches {
             line(&mut reported, format_args!("{window}: reserved {}, open {}", reserved.0, open.0));
         }
@@ -63,6 +64,7 @@ impl CreditServices {
         let effects = SideEffects::of_object(at, None, object, "Group.ToppedUp");
         let input = self.credit_store.top_up(group.id, Micros::credits(credits), effects).await?;
         let input = input.ok_or(GroupError::Unknown)?.rounded_down();
-        Ok(format!("{} was given {credits} credits, {input} in all.\n", group.name.as_str()))
+        let name = group.name.as_str();
+        Ok(format!("{credits} credits added to group {name}, {input} in total\n"))
     }
 }

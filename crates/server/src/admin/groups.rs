@@ -11,7 +11,7 @@ use pia_policy::{
 use pia_settings::{GroupCommand, ListedEntries};
 use pia_storage::Database;
 
-use super::{AdminError, line};
+use super::{AdminError, line, member};
 use crate::compose::GroupPolicy;
 
 /// Services that administer groups, without a server around them.
@@ -82,19 +82,19 @@ impl GroupServices {
             _ => return Err(AdminError::NoGroups),
         }
         let Group { id, name, .. } = self.groups.create(None, name).await?;
-        Ok(format!("{} is there: {id}.\n", name.as_str()))
+        Ok(format!("Group {} created: {id}\n", name.as_str()))
     }
 
     async fn rename(&self, group: &str, name: &str) -> Result<String, AdminError> {
         let Group { id, name: before, .. } = self.meant(group).await?.group;
         self.groups.rename(None, id, name).await?;
-        Ok(format!("{} is called {} now.\n", before.as_str(), name.trim()))
+        Ok(format!("Group {} renamed to {}\n", before.as_str(), name.trim()))
     }
 
     async fn delete(&self, group: &str) -> Result<String, AdminError> {
         let Group { id, name, .. } = self.meant(group).await?.group;
         self.groups.delete(None, id).await?;
-        Ok(format!("{} is gone.\n", name.as_str()))
+        Ok(format!("Group {} deleted\n", name.as_str()))
     }
 
     async fn set(&self, group: &str, changes: &[SettingChange]) -> Result<String, AdminError> {
@@ -113,27 +113,30 @@ impl GroupServices {
                 && !warned.iter().any(|it| it.eq_ignore_ascii_case(id))
             {
                 warned.push(id);
-                line(reported, format_args!("WARNING: `{id}` {fault}; it is passed over."));
+                line(reported, format_args!("warning: `{id}` {fault}; it is ignored"));
             }
         }
     }
 
     async fn add(&self, roles: &Roles, email: &str, group: &str) -> Result<String, AdminError> {
         let Group { id, name, .. } = self.meant(group).await?.group;
-        let member = roles.member(email).await?;
+        let member = member(roles, email).await?;
         self.groups.put(None, member.user, id).await?;
-        Ok(format!("{} is in the group {}.\n", member.email, name.as_str()))
+        Ok(format!("User {} moved to group {}\n", member.email, name.as_str()))
     }
 
     /// Returns the group with this id, or else with this name.
-    pub(super) async fn meant(&self, group: &str) -> Result<GroupEntry, GroupError> {
+    pub(super) async fn meant(&self, group: &str) -> Result<GroupEntry, AdminError> {
         if let Ok(id) = uuid::Uuid::parse_str(group.trim()) {
             match self.groups.find(GroupId(id)).await {
                 Err(GroupError::Unknown) => {}
-                found => return found,
+                found => return found.map_err(AdminError::Group),
             }
         }
-        self.groups.named(group).await
+        self.groups.named(group).await.map_err(|err| match err {
+            GroupError::Unknown => AdminError::NoGroup(group.to_owned()),
+            other => other.into(),
+        })
     }
 }
 

@@ -397,10 +397,10 @@ async fn top_ups_are_granted_and_checked_from_the_command_line(database: TestDat
     app.execute("UPDATE credit_windows SET reserved = 5").await;
     let unsound = app.admin("credits check").await;
 
-    assert_eq!(input.expect("a top-up"), "Default was given 7 credits, 7 in all.\n");
-    assert_eq!(again.expect("a top-up"), "Default was given 3 credits, 10 in all.\n");
-    assert!(unknown.is_err_and(|it| it.to_string().contains("there is no such group")));
-    assert_eq!(sound.expect("a check"), "What is reserved is what open calls may spend.\n");
+    assert_eq!(input.expect("a top-up"), "7 credits added to group Default, 7 in total\n");
+    assert_eq!(again.expect("a top-up"), "3 credits added to group Default, 10 in total\n");
+    assert!(unknown.is_err_and(|it| it.to_string().contains("no group has the name or id Nobody")));
+    assert_eq!(sound.expect("a check"), "Reserved credits match the reservations of open calls\n");
     assert!(unsound.is_err_and(|it| it.to_string().contains("top-up: reserved 5, open 0")));
     assert_eq!(app.count("audit_entries WHERE action = 'Group.ToppedUp'").await, 2);
 }

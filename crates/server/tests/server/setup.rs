@@ -103,7 +103,7 @@ async fn who_was_made_administrator_elsewhere_ends_the_step(database: TestDataba
     let reported = app.admin("grant ADA@example.org").await.expect("a grant");
     let late = appoint(&app, &token, &root("root@example.org")).await;
 
-    assert!(reported.starts_with("ada@example.org has the role admin.\n"), "{reported}");
+    assert!(reported.starts_with("Role admin assigned to ada@example.org\n"), "{reported}");
     assert_eq!(late.refusal(), (409, "already_set_up"));
     gone(&app).await;
 }

@@ -40,9 +40,9 @@ impl ListedEntries {
         if is_in(&self.models) {
             None
         } else if is_in(&self.searches) {
-            Some("searches the web and is no chat model")
+            Some("is a web search, not a chat model")
         } else {
-            Some("is no entry of Ai:Providers")
+            Some("is not an entry of Ai:Providers")
         }
     }
 }
