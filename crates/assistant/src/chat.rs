@@ -2,10 +2,12 @@
 
 use bytes::Bytes;
 
+use crate::ai_caller::AiCaller;
+use crate::answering::FullAnswer;
 use crate::credits::metered_call::{Billable, CallEnd};
 use crate::credits::usage::Usage;
 use crate::error::AssistantError;
-use crate::gateway::{AiCaller, FullAnswer, Gateway};
+use crate::gateway::Gateway;
 use crate::guardrail::{marked, unmarked};
 use crate::request::chat_request::{RequestedChoice, parse};
 use crate::request::surface::Surface;

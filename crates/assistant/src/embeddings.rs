@@ -8,11 +8,12 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::ai_caller::AiCaller;
 use crate::credits::admission::{AdmittedCall, CallRequest};
 use crate::credits::metered_call::{Billable, CallEnd, MeteredCall};
 use crate::credits::rates::{Micros, Rates};
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{AiCaller, Gateway, cost};
+use crate::gateway::Gateway;
 use crate::ports::EmbeddingCall;
 use crate::request::chat_request::malformed;
 use crate::request::sample::PromptText;
@@ -139,7 +140,7 @@ impl Embeddings {
             let outcome = AttemptOutcome::from_error(&err);
             gateway.attempts.count(target, outcome);
             refused = explain_failure(&err, Tools::None, target);
-            metered_call.fail(cost(&err));
+            metered_call.fail(Billable::after_failure(&err));
             if !outcome.blames_the_key() {
                 break;
             }

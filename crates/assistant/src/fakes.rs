@@ -24,13 +24,14 @@ use serde_json::Value;
 
 use self::sent_call::SentCall;
 pub(crate) use self::sent_call::open_pieces;
+use crate::ai_caller::AiCaller;
 use crate::credits::rates::Micros;
 use crate::credits::usage::UsageRecord;
 use crate::credits::{
     Admission, AdmissionRequest, CreditHolder, CreditMismatch, CreditSettings, CreditStore,
     CreditWindows, ReservationGuard, ReservationLine, Settlement, SettlementSink, Weeks, Window,
 };
-use crate::gateway::{AiCaller, Gateway};
+use crate::gateway::Gateway;
 use crate::guardrail::Guardrail;
 use crate::personas::MockPersonas;
 use crate::ports::{

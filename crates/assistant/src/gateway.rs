@@ -1,4 +1,4 @@
-//! Call of a model, whole or streamed: what all use cases share.
+//! Ports and settings of calls of models, which all use cases share.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -6,18 +6,14 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use bytes::Bytes;
-use pia_kernel::{Clock, GroupId, LiveSetting, UserId};
-use uuid::Uuid;
+use pia_kernel::{Clock, GroupId, LiveSetting};
 
-use crate::credits::metered_call::{Billable, MeteredCall};
-use crate::credits::usage::Usage;
+use crate::ai_caller::AiCaller;
 use crate::credits::{CreditSettings, CreditStore};
 use crate::error::AssistantError;
 use crate::guardrail::Guardrail;
 use crate::personas::Personas;
-use crate::ports::{ChatUpstream, Timer, TokenCounter, UpstreamError, UsageLog};
-use crate::request::prompt_body::UpstreamPrompt;
+use crate::ports::{ChatUpstream, Timer, TokenCounter, UsageLog};
 use crate::request::surface::Surface;
 use crate::routing::attempts::Attempts;
 use crate::routing::catalogue::ModelCatalogue;
@@ -25,29 +21,9 @@ use crate::routing::keys::KeyHealth;
 use crate::routing::route::{choices, embedders, modes};
 use crate::routing::target::{Mode, Target};
 use crate::routing::upstream_limiter::{LimitReached, Permit, UpstreamLimiter};
-use crate::rules::{ApiKeyBudget, Rules};
+use crate::rules::Rules;
 use crate::settings::Settings;
-use crate::stream;
-use crate::stream::answer::{ChatStream, UsageChunks};
 use crate::tools::web_search::WebSearch;
-use crate::turn::{ToolMode, Turn};
-
-/// Caller of a model, and their purpose.
-#[derive(Debug, Clone, Copy)]
-pub struct AiCaller {
-    /// Account of the caller.
-    pub user: UserId,
-    /// The group that they are in.
-    pub group: GroupId,
-    /// The key that they call with, if they use one.
-    pub key: Option<ApiKeyBudget>,
-    /// The mode that was named, where it is one we know.
-    pub mode: Option<Mode>,
-    /// The persona that was named, granted or not.
-    pub persona: Option<Uuid>,
-    /// Through which surface.
-    pub surface: Surface,
-}
 
 /// Availability of the AI proxy for somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,15 +70,6 @@ pub struct Gateway {
     pub upstream_limiter: Arc<UpstreamLimiter>,
     /// Counters of attempts.
     pub attempts: Arc<Attempts>,
-}
-
-/// A whole answer, and what it cost.
-pub(crate) struct FullAnswer {
-    pub(crate) body: Bytes,
-    /// Metered call of the last attempt.
-    pub(crate) metered_call: MeteredCall,
-    /// Usage of the attempts before the last.
-    pub(crate) spent: Usage,
 }
 
 impl Gateway {
@@ -166,53 +133,6 @@ impl Gateway {
         }
     }
 
-    /// Waits for a whole answer, and does meanwhile what the model calls for.
-    /// The ticket is still open: whether the answer is one is for the caller
-    /// to find out.
-    pub(crate) async fn answer_full(
-        &self,
-        caller: AiCaller,
-        otherwise: Mode,
-        prompt: UpstreamPrompt,
-        served: ToolMode,
-    ) -> Result<FullAnswer, AssistantError> {
-        let mut turn = Turn::begin(self.clone(), caller, otherwise, prompt, served).await?;
-        loop {
-            let (body, metered_call) = turn.whole().await?;
-            let called = turn.has_tools().then(|| stream::completion::calls(&body)).flatten();
-            let Some((calls, text)) = called else {
-                return Ok(FullAnswer { body, metered_call, spent: turn.previous_usage });
-            };
-            let (ours, theirs): (Vec<_>, Vec<_>) =
-                calls.into_iter().partition(|it| turn.is_ours(&it.name));
-            if ours.is_empty() || !theirs.is_empty() || !turn.has_rounds_left() {
-                let body = stream::completion::with_calls(&body, &theirs).unwrap_or(body);
-                return Ok(FullAnswer { body, metered_call, spent: turn.previous_usage });
-            }
-            turn.settle(metered_call);
-            turn.serve(ours, &text).await;
-        }
-    }
-
-    /// Begins a streamed answer.
-    pub(crate) async fn stream(
-        &self,
-        caller: AiCaller,
-        otherwise: Mode,
-        prompt: UpstreamPrompt,
-        (served, usage): (ToolMode, UsageChunks),
-    ) -> Result<ChatStream, AssistantError> {
-        let tools = prompt.tools;
-        let turn = Turn::begin(self.clone(), caller, otherwise, prompt, served).await?;
-        let settings = self.settings.get();
-        let protected = self.guardrail.protects(&caller);
-        ChatStream::new(turn, self, settings.heartbeat, protected)
-            .with_tools(tools)
-            .with_usage(usage)
-            .opened(settings.open_after)
-            .await
-    }
-
     pub(crate) async fn unless_stopped<F: Future>(&self, work: F) -> Option<F::Output> {
         let mut work = pin!(work);
         let mut stop = self.timer.stop();
@@ -221,13 +141,5 @@ impl Gateway {
             Poll::Pending => stop.as_mut().poll(cx).map(|()| None),
         })
         .await
-    }
-}
-
-/// Returns whether an upstream may bill a call that failed so.
-pub(crate) fn cost(err: &UpstreamError) -> Billable {
-    match err {
-        UpstreamError::Refused { .. } | UpstreamError::Unreachable(_) => Billable::Nothing,
-        UpstreamError::Silent | UpstreamError::Cut | UpstreamError::TooLong => Billable::Something,
     }
 }

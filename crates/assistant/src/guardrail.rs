@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::gateway::AiCaller;
+use crate::ai_caller::AiCaller;
 use pia_json::Members;
 
 /// Says which answers are given under the protection of a guardrail. Callers

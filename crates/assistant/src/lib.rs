@@ -1,6 +1,8 @@
 //! The AI proxy: which model answers, with which prompt, how its answer is
 //! carried, and what it used.
 
+mod ai_caller;
+mod answering;
 mod chat;
 mod credits;
 mod embeddings;
@@ -18,6 +20,7 @@ mod stream;
 mod tools;
 mod turn;
 
+pub use ai_caller::AiCaller;
 pub use chat::{Chat, ChatAnswer};
 #[cfg(feature = "mock")]
 pub use credits::MockCreditStore;
@@ -31,7 +34,7 @@ pub use credits::{
 };
 pub use embeddings::Embeddings;
 pub use error::{AssistantError, OpenAiError, Violation};
-pub use gateway::{AiCaller, Gateway, Status};
+pub use gateway::{Gateway, Status};
 pub use guardrail::{Guardrail, NoGuardrail};
 pub use optimize::drafting::PromptDrafting;
 pub use optimize::templates::{Template, templates};

@@ -9,10 +9,12 @@ pub(crate) mod templates;
 use pia_kernel::utf16_len;
 use uuid::Uuid;
 
+use crate::ai_caller::AiCaller;
+use crate::answering::FullAnswer;
 use crate::credits::metered_call::CallEnd;
 use crate::credits::usage::Usage;
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{AiCaller, FullAnswer, Gateway};
+use crate::gateway::Gateway;
 use crate::optimize::prompt::{OptimizeTask, TextOrigin, prompt};
 use crate::optimize::sanitise::{clean, unfenced};
 use crate::optimize::templates::{DEFAULT, templates};

@@ -11,12 +11,13 @@ use bytes::Bytes;
 use pia_kernel::Secret;
 use serde_json::json;
 
+use crate::ai_caller::AiCaller;
 use crate::credits::admission::{AdmittedCall, CallRequest};
 use crate::credits::metered_call::{Billable, CallEnd, MeteredCall};
 use crate::credits::rates::{Micros, Rates};
 use crate::credits::usage::Usage;
 use crate::error::AssistantError;
-use crate::gateway::{AiCaller, Gateway, cost};
+use crate::gateway::Gateway;
 use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError};
 use crate::request::chat_body::ChatBody;
 use crate::request::prompt_body::{AddedMessages, UpstreamPrompt};
@@ -310,7 +311,7 @@ impl Turn {
                 gateway.attempts.count(target, outcome);
                 refused = explain_failure(&err, self.prompt.tools, target);
                 if !may_be_repeated(&err) || self.committed.load(Ordering::Relaxed) {
-                    metered_call.fail(cost(&err));
+                    metered_call.fail(Billable::after_failure(&err));
                     return Err(refused);
                 }
                 if !outcome.blames_the_key() {

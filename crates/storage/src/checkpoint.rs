@@ -1,15 +1,15 @@
 //! Emptying SQLite's log into the file, and cutting it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use diesel::prelude::*;
 use diesel::sql_types::Integer;
-use diesel_async::pooled_connection::deadpool::Pool;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 
-use crate::connect::SQLITE_BUSY;
-use crate::db::{AsyncSqlite, Database, DbError, Pools};
+use crate::db::Database;
+use crate::error::DbError;
+use crate::pools::{AsyncSqlite, Pools};
+use crate::sqlite::SQLITE_BUSY;
 
 /// Short wait for the lock, since writers wait meanwhile.
 const BRIEFLY: &str = "PRAGMA busy_timeout = 250;";
@@ -21,15 +21,6 @@ const WORTHWHILE: usize = 64;
 /// From how many pages on the log is to begin anew: 16 MiB.
 const LONG: i32 = 4096;
 
-/// SQLite's log, and the one connection that empties it beside the writer.
-/// Whoever has that is the only one who does.
-#[derive(Clone)]
-pub(crate) struct Log {
-    checkpointer: Pool<AsyncSqlite>,
-    /// Number of times that somebody came to write since it was emptied.
-    written: Arc<AtomicUsize>,
-}
-
 #[derive(QueryableByName)]
 struct Checkpoint {
     #[diesel(sql_type = Integer)]
@@ -37,17 +28,6 @@ struct Checkpoint {
     /// Number of pages there are in the log.
     #[diesel(sql_type = Integer)]
     log: i32,
-}
-
-impl Log {
-    pub(crate) fn new(checkpointer: Pool<AsyncSqlite>) -> Self {
-        Self { checkpointer, written: Arc::default() }
-    }
-
-    /// Somebody comes to write.
-    pub(crate) fn note(&self) {
-        self.written.fetch_add(1, Ordering::Relaxed);
-    }
 }
 
 impl Database {

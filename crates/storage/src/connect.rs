@@ -1,7 +1,6 @@
 //! Opening the pools.
 
 use std::fmt::Display;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use diesel::{ConnectionError, ConnectionResult};
@@ -13,27 +12,20 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::FutureExt;
 use tokio::runtime::Handle;
 
-use crate::checkpoint::Log;
-use crate::db::{AsyncSqlite, Pools};
 use crate::durability::Durability;
+use crate::error::OpenDatabaseError;
+use crate::pools::{AsyncSqlite, Pools};
 use crate::postgres::Connector;
 use crate::postgres_target::PostgresTarget;
-use crate::sqlite;
+use crate::sqlite::{self, SQLITE_BUSY, SQLITE_WRITES};
+use crate::sqlite_log::SqliteLog;
 use crate::sqlite_target::SqliteTarget;
 
-/// `secure_delete`, because a deleted account's text would stay in free pages.
-pub(crate) const SQLITE_WRITES: &str = "
-    PRAGMA busy_timeout = 5000;
-    PRAGMA journal_mode = WAL;
-    PRAGMA foreign_keys = ON;
-    PRAGMA secure_delete = ON;";
 /// The log is emptied beside the writer; should nobody do that, whoever fills
 /// it to 32 MiB does. What it grew to is cut to 16 MiB when it begins anew.
 const SQLITE_LOG: &str = "
     PRAGMA wal_autocheckpoint = 8192;
     PRAGMA journal_size_limit = 16777216;";
-/// Time that a statement waits for other users of the file.
-pub(crate) const SQLITE_BUSY: &str = "PRAGMA busy_timeout = 5000;";
 const SQLITE_READS: &str = "PRAGMA query_only = ON;";
 
 /// Maximum length of a transaction left alone.
@@ -76,35 +68,6 @@ impl Default for DatabaseOptions {
     }
 }
 
-/// Reasons why a database cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenDatabaseError {
-    /// The file's folder is not there; it is never made.
-    #[error("the folder `{}` does not exist", .0.display())]
-    NoFolder(PathBuf),
-    /// The file cannot be written or made, or is something else.
-    #[error("the file `{}` cannot be used: {}", .0.display(), .1)]
-    File(PathBuf, String),
-    /// The file named by `sslrootcert` is of no use.
-    #[error("the root certificates in `{}` cannot be used: {}", .0.display(), .1)]
-    Roots(PathBuf, String),
-    /// This machine trusts nobody.
-    #[error("the root certificates of this machine cannot be used: {0}")]
-    SystemRoots(String),
-    /// TLS could not be set up.
-    #[error("TLS cannot be set up: {0}")]
-    Tls(String),
-    /// No connection came about, or it did not do as asked.
-    #[error("{0}")]
-    Connection(String),
-}
-
-impl OpenDatabaseError {
-    pub(crate) fn connection(err: impl Display) -> Self {
-        Self::Connection(err.to_string())
-    }
-}
-
 /// Opens no connection yet.
 pub(crate) fn sqlite(
     target: &SqliteTarget,
@@ -122,7 +85,7 @@ pub(crate) fn sqlite(
     let readers =
         pool((SQLITE_READERS, wait), sqlite_setup(&path, format!("{busy}{SQLITE_READS}")))?;
     let durability = Durability::new(options.synchronous == Synchronous::Full);
-    let log = Log::new(pool((1, wait), sqlite_setup(&path, SQLITE_BUSY.to_owned()))?);
+    let log = SqliteLog::new(pool((1, wait), sqlite_setup(&path, SQLITE_BUSY.to_owned()))?);
     Ok(Pools::Sqlite { writer, readers, durability, log })
 }
 

@@ -5,7 +5,7 @@ use std::str::Chars;
 
 use percent_encoding::percent_decode_str;
 
-use crate::target::TargetError;
+use crate::error::TargetError;
 
 /// Setting.
 #[derive(Debug, PartialEq, Eq)]

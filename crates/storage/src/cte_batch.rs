@@ -5,7 +5,7 @@ use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel_async::RunQueryDsl;
 
-use crate::db::AsyncPostgres;
+use crate::pools::AsyncPostgres;
 
 /// Inserts, updates and deletes (without `RETURNING`) that go to PostgreSQL as
 /// one statement: one way there and back, and either all of them reach it or

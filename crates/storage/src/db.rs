@@ -2,31 +2,21 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use diesel::result::DatabaseErrorKind;
 use diesel::sql_types::Integer;
-use diesel::sqlite::SqliteConnection;
-use diesel_async::pooled_connection::deadpool::{Object, Pool, PoolError};
-use diesel_async::sync_connection_wrapper::SyncConnectionWrapper;
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use pia_kernel::{LiveSetting, Unavailable};
+use diesel_async::RunQueryDsl;
+use pia_kernel::LiveSetting;
 use pia_sealing::ServerSeal;
 use tokio::runtime::Handle;
 
-use crate::checkpoint::Log;
-use crate::connect::{self, DatabaseOptions, OpenDatabaseError};
-use crate::counters::CounterQueue;
-use crate::durability::Durability;
+use crate::connect::{self, DatabaseOptions};
+use crate::counter_queue::CounterQueue;
+use crate::error::{DbError, OpenDatabaseError, ReadinessError};
+use crate::on_conn;
+use crate::pools::{Conn, Pools};
 use crate::target::{DatabaseKind, DatabaseTarget, TargetKind};
-use crate::{migrations, on_conn};
-
-/// A connection to SQLite, which works on threads that may block.
-pub type AsyncSqlite = SyncConnectionWrapper<SqliteConnection>;
-
-/// A connection to PostgreSQL.
-pub type AsyncPostgres = AsyncPgConnection;
 
 /// Pools of connections to one database of either kind.
 #[derive(Clone)]
@@ -34,94 +24,10 @@ pub struct Database {
     pub(crate) pools: Pools,
     pub(crate) counts: CounterQueue,
     pub(crate) main: Handle,
-    migrated: Arc<AtomicBool>,
+    pub(crate) migrated: Arc<AtomicBool>,
     statement_timeout: Duration,
     seal: Option<ServerSeal>,
     mail: LiveSetting<bool>,
-}
-
-#[derive(Clone)]
-pub(crate) enum Pools {
-    /// Single writer with a queue: SQLite allows one write at a time, and any other would sleep in
-    /// its busy handler, holding a thread.
-    Sqlite {
-        writer: Pool<AsyncSqlite>,
-        readers: Pool<AsyncSqlite>,
-        durability: Durability,
-        log: Log,
-    },
-    Postgres(Pool<AsyncPgConnection>),
-}
-
-/// A connection that was taken from a pool.
-#[expect(clippy::large_enum_variant, reason = "lives on the stack for one statement")]
-pub enum Conn {
-    /// Connection to a file.
-    Sqlite(Object<AsyncSqlite>),
-    /// Connection to a server.
-    Postgres(Object<AsyncPgConnection>),
-}
-
-/// Reasons why the database did not answer.
-#[derive(Debug, thiserror::Error)]
-pub enum DbError {
-    /// The pool had no connection to give.
-    #[error("no connection could be had")]
-    Pool(#[from] PoolError),
-    /// A statement failed.
-    #[error("query failed")]
-    Query(#[from] diesel::result::Error),
-    /// A column holds what this version cannot make sense of.
-    #[error("`{0}` holds a value that is not known")]
-    Unreadable(&'static str),
-    /// No key is at hand to seal with.
-    #[error("there is nothing to seal with")]
-    NoKey,
-    /// Sealing failed.
-    #[error(transparent)]
-    Sealing(#[from] Unavailable),
-    /// The batch that it was part of failed.
-    #[error("written with others, it failed with them")]
-    Batch(#[source] Arc<DbError>),
-    /// The task that was to write it is gone.
-    #[error("it was abandoned")]
-    Abandoned,
-}
-
-impl DbError {
-    /// Returns whether a transaction on PostgreSQL was rolled back for
-    /// something that may not happen again: a deadlock, or a conflict with
-    /// another one.
-    ///
-    /// A deadlock is not distinguished by diesel, nor by a message that does not
-    /// depend on the server's language, so it is sought among all that diesel
-    /// has no name for. Each of them was rolled back; that another is tried
-    /// once more in vain does no harm.
-    pub fn is_conflict(&self) -> bool {
-        use DatabaseErrorKind::{SerializationFailure, Unknown};
-        use diesel::result::Error::DatabaseError;
-        matches!(self, Self::Query(DatabaseError(SerializationFailure | Unknown, _)))
-    }
-}
-
-impl From<DbError> for Unavailable {
-    fn from(err: DbError) -> Self {
-        Self::new("storage", err)
-    }
-}
-
-/// Reasons why nobody should be sent here now.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadinessError {
-    /// Database did not answer in time.
-    #[error("the database did not answer within {} ms", .0.as_millis())]
-    Silent(Duration),
-    /// Database is unreachable or failing.
-    #[error("the database is away")]
-    Away(#[source] DbError),
-    /// Tables are older than this version needs.
-    #[error("migrations are pending: {}", .0.join(", "))]
-    Pending(Vec<String>),
 }
 
 impl Database {
@@ -218,27 +124,6 @@ impl Database {
         self.within(limit, async move { db.answers().await }).await
     }
 
-    /// The names of the migrations that this version needs and that were not
-    /// applied yet.
-    pub async fn pending(&self) -> Result<Vec<String>, DbError> {
-        Ok(migrations::state(self).await?.pending)
-    }
-
-    /// Asks whether the database answers and has the tables that this version
-    /// needs, for at most so long. That it has them is asked until it is so.
-    pub async fn ready(&self, limit: Duration) -> Result<(), ReadinessError> {
-        if AtomicBool::load(&self.migrated, Ordering::Relaxed) {
-            return self.ping(limit).await;
-        }
-        let db = self.clone();
-        let pending = self.within(limit, async move { db.pending().await }).await?;
-        if !pending.is_empty() {
-            return Err(ReadinessError::Pending(pending));
-        }
-        self.migrated.store(true, Ordering::Relaxed);
-        Ok(())
-    }
-
     async fn answers(&self) -> Result<(), DbError> {
         on_conn!(self.reader(), |conn| {
             diesel::select(diesel::dsl::sql::<Integer>("1")).execute(conn).await?;
@@ -248,7 +133,7 @@ impl Database {
 
     /// Runs `work` on the main runtime, where it goes on if it takes longer:
     /// diesel-async cannot bear that its futures are dropped on a worker.
-    async fn within<T: Send + 'static>(
+    pub(crate) async fn within<T: Send + 'static>(
         &self,
         limit: Duration,
         work: impl Future<Output = Result<T, DbError>> + Send + 'static,

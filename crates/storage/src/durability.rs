@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use diesel_async::SimpleAsyncConnection;
 
-use crate::DbError;
-use crate::db::AsyncSqlite;
+use crate::error::DbError;
+use crate::pools::AsyncSqlite;
 
 /// Durability of the writer's commits. All clones share the one writer; the
 /// holder of its connection applies it.

@@ -11,7 +11,9 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Recipient, SideEffects};
 
 use crate::cte_batch::CteBatch;
-use crate::db::{AsyncPostgres, AsyncSqlite, Database, DbError};
+use crate::db::Database;
+use crate::error::DbError;
+use crate::pools::{AsyncPostgres, AsyncSqlite};
 use crate::schema::accounts;
 use crate::sql_types::DbUid;
 

@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{StorageUse, Timestamp, UserId, random_bytes};
 
-use crate::db::DbError;
+use crate::error::DbError;
 use crate::schema::{accounts, group_settings, ledgers};
 use crate::sql_types::{DbInstant, DbUid};
 

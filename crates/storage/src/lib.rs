@@ -1,6 +1,7 @@
 //! Foundation of every storage adapter: connection strings, pools, macros, SQL
 //! types, tables and migrations, over SQLite or PostgreSQL.
 
+mod error;
 mod target;
 
 mod connection_string;
@@ -14,9 +15,12 @@ mod role_grants;
 
 mod db;
 mod durability;
+mod pools;
+mod sqlite_log;
 
 mod checkpoint;
 mod connect;
+mod counter_queue;
 mod counters;
 mod postgres;
 mod sqlite;
@@ -36,17 +40,19 @@ mod sql_types;
 pub mod text_search;
 
 pub use bulk::InsertAll;
-pub use connect::{DatabaseOptions, OpenDatabaseError, Synchronous};
+pub use connect::{DatabaseOptions, Synchronous};
 pub use cte_batch::CteBatch;
-pub use db::{AsyncPostgres, AsyncSqlite, Conn, Database, DbError, ReadinessError};
+pub use db::Database;
 pub use effects::{AuditIdentity, AuditPart, EffectRows, StoredEmail, WriteEffects};
+pub use error::{DbError, OpenDatabaseError, ReadinessError, StartupError, TargetError};
 pub use ledger::{Ledger, TakeLedger, fresh_epoch, storage_use};
 pub use migrations::migrate;
 pub use pipelined::Pipelined;
+pub use pools::{AsyncPostgres, AsyncSqlite, Conn};
 pub use retry_backoff::RetryBackoff;
 pub use sql_types::{DbInstant, DbUid, Instant, Uid};
-pub use start::{Startup, StartupError, migrate_only, start};
-pub use target::{DatabaseKind, DatabaseTarget, TargetError};
+pub use start::{Startup, migrate_only, start};
+pub use target::{DatabaseKind, DatabaseTarget};
 
 // The macros name it where they are used.
 #[doc(hidden)]

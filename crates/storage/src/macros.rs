@@ -1,7 +1,7 @@
 //! The macros that every query goes through.
 
 /// Runs one body against a connection of either backend, and returns its value
-/// or what stored it from having one, a [`DbError`](crate::DbError).
+/// or the error that prevented it, a [`DbError`](crate::DbError).
 ///
 /// The body is compiled once per backend, so every query in it is checked
 /// against both dialects.

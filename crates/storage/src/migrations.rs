@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use diesel::backend::Backend;
 use diesel::connection::SimpleConnection;
@@ -15,12 +17,13 @@ use diesel_async::AsyncPgConnection;
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
-use crate::connect::{OpenDatabaseError, SQLITE_WRITES};
-use crate::db::{Conn, Database, DbError};
+use crate::db::Database;
+use crate::error::{DbError, OpenDatabaseError, ReadinessError, StartupError};
+use crate::pools::Conn;
 use crate::postgres::Connector;
-use crate::start::StartupError;
+use crate::role_grants;
+use crate::sqlite::{self, SQLITE_WRITES};
 use crate::target::{DatabaseTarget, TargetKind};
-use crate::{role_grants, sqlite};
 
 const SQLITE_MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 const POSTGRES_MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
@@ -123,6 +126,29 @@ fn run<DB: Backend>(
         applied.push(name);
     }
     Ok(applied)
+}
+
+impl Database {
+    /// The names of the migrations that this version needs and that were not
+    /// applied yet.
+    pub async fn pending(&self) -> Result<Vec<String>, DbError> {
+        Ok(state(self).await?.pending)
+    }
+
+    /// Asks whether the database answers and has the tables that this version
+    /// needs, for at most so long. That it has them is asked until it is so.
+    pub async fn ready(&self, limit: Duration) -> Result<(), ReadinessError> {
+        if AtomicBool::load(&self.migrated, Ordering::Relaxed) {
+            return self.ping(limit).await;
+        }
+        let db = self.clone();
+        let pending = self.within(limit, async move { db.pending().await }).await?;
+        if !pending.is_empty() {
+            return Err(ReadinessError::Pending(pending));
+        }
+        self.migrated.store(true, Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 /// Compares what was applied with what this version knows. Needs no more than

@@ -6,7 +6,7 @@ use diesel::query_builder::{AstPass, QueryFragment};
 use diesel_async::RunQueryDsl;
 use diesel_async::pooled_connection::deadpool::Object;
 
-use crate::db::AsyncPostgres;
+use crate::pools::AsyncPostgres;
 
 /// A connection in a transaction that is begun and ended like any other
 /// statement, so that the first statements go out with the `BEGIN` and the

@@ -12,7 +12,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::connect::OpenDatabaseError;
+use crate::error::OpenDatabaseError;
 use crate::postgres_target::PostgresTarget;
 use crate::tls::TlsMode;
 

@@ -9,7 +9,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
 use crate::connection_string::{self, Setting, decoded, folded};
-use crate::target::TargetError;
+use crate::error::TargetError;
 use crate::tls::{Roots, TlsMode, TlsSettings};
 
 /// Application name unless the connection string sets one.

@@ -11,7 +11,16 @@ use diesel::result::Error::DatabaseError;
 use diesel::sqlite::SqliteConnection;
 use diesel::{Connection, ConnectionError, ConnectionResult};
 
-use crate::connect::OpenDatabaseError;
+use crate::error::OpenDatabaseError;
+
+/// `secure_delete`, because a deleted account's text would stay in free pages.
+pub(crate) const SQLITE_WRITES: &str = "
+    PRAGMA busy_timeout = 5000;
+    PRAGMA journal_mode = WAL;
+    PRAGMA foreign_keys = ON;
+    PRAGMA secure_delete = ON;";
+/// Time that a statement waits for other users of the file.
+pub(crate) const SQLITE_BUSY: &str = "PRAGMA busy_timeout = 5000;";
 
 /// File mode readable by the owner alone. SQLite gives the files beside it the same.
 const OURS_ALONE: u32 = 0o600;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::connection_string::{self, Setting, decoded, folded};
-use crate::target::TargetError;
+use crate::error::TargetError;
 
 /// Schemes of a URL of a file; the longer ones first.
 const SCHEMES: [&str; 4] = ["sqlite://", "sqlite:", "file://", "file:"];

@@ -1,9 +1,8 @@
 //! Preparation of the database when the server starts.
 
-use std::fmt::Display;
-
-use crate::connect::{DatabaseOptions, OpenDatabaseError};
+use crate::connect::DatabaseOptions;
 use crate::db::Database;
+use crate::error::StartupError;
 use crate::migrations::{self, migrate_for};
 use crate::target::{DatabaseKind, DatabaseTarget, TargetKind};
 
@@ -16,33 +15,6 @@ pub struct Startup {
     pub migration_target: Option<DatabaseTarget>,
     /// Other options of the operator.
     pub options: DatabaseOptions,
-}
-
-/// Reasons why the server cannot start with its database. Printed with the code
-/// by which operators look it up.
-#[derive(Debug, thiserror::Error)]
-pub enum StartupError {
-    /// The tables are older than this version needs, and nobody said as whom
-    /// they may be changed.
-    #[error(
-        "SVC-DB-001: migrations are pending ({}); run with --migrate-only, or set \
-         Database:MigrationConnectionString",
-        .0.join(", ")
-    )]
-    Pending(Vec<String>),
-    /// The database cannot be opened.
-    #[error("SVC-DB-002: the database cannot be opened: {0}")]
-    Open(#[from] OpenDatabaseError),
-    /// A migration failed. What was applied before it stays applied on
-    /// PostgreSQL; on SQLite nothing was.
-    #[error("SVC-DB-003: the database cannot be migrated: {0}")]
-    Migration(String),
-}
-
-impl StartupError {
-    pub(crate) fn migration(err: impl Display) -> Self {
-        Self::Migration(err.to_string())
-    }
 }
 
 /// Opens the database and sees to it that it has the tables this version

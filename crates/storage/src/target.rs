@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::error::TargetError;
 use crate::postgres_target::PostgresTarget;
 use crate::sqlite_target::SqliteTarget;
 
@@ -44,42 +45,6 @@ pub struct DatabaseTarget(pub(crate) TargetKind);
 pub(crate) enum TargetKind {
     Sqlite(SqliteTarget),
     Postgres(Box<PostgresTarget>),
-}
-
-/// Errors of a connection string. They quote nothing of it but the names of
-/// known settings, since any other part may be a password.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TargetError {
-    /// Connection string is empty.
-    #[error("the connection string is empty")]
-    Empty,
-    /// Connection string exceeds 8 KiB.
-    #[error("the connection string is too long")]
-    TooLong,
-    /// Connection string cannot be parsed.
-    #[error(
-        "the connection string is neither a URL nor `key=value` pairs between spaces or semicolons"
-    )]
-    Form,
-    /// Connection string is for another provider, or for one that is not built in.
-    #[error("the connection string is not one for the provider `{0}`")]
-    OtherProvider(&'static str),
-    /// A setting in it has no meaning here; counted from one, without what
-    /// stands before a URL's question mark.
-    #[error("the connection string's setting number {0} is not known")]
-    Unknown(usize),
-    /// A setting has a value that it cannot have.
-    #[error("the connection string's `{0}` has a value that is not understood")]
-    Value(&'static str),
-    /// A setting is missing that has no default.
-    #[error("the connection string has no `{0}`")]
-    Missing(&'static str),
-    /// Every connection would have a database of its own.
-    #[error("a database in memory cannot be used; name a file")]
-    Memory,
-    /// The public authorities vouch for names, so that names must be checked.
-    #[error("`sslrootcert=system` needs `sslmode=verify-full`")]
-    SystemRootsUnnamed,
 }
 
 impl DatabaseTarget {

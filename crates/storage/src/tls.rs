@@ -7,8 +7,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::connect::OpenDatabaseError;
-use crate::verifier::{Trust, Verifier};
+use crate::error::OpenDatabaseError;
+use crate::verifier::{Trust, Trusted, Verifier};
 
 /// Required security of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,15 +62,6 @@ impl TlsSettings {
             .with_no_client_auth();
         Ok(Some(client))
     }
-}
-
-/// Certificates that are trusted.
-#[derive(Debug)]
-pub(crate) struct Trusted {
-    pub(crate) store: RootCertStore,
-    /// Certificates trusted one by one. OpenSSL accepts one of them as a server's own too, the
-    /// usual setup for a server with a self-signed certificate; webpki by itself would not.
-    pub(crate) named: Vec<CertificateDer<'static>>,
 }
 
 impl Roots {

@@ -5,9 +5,16 @@ use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_na
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-use crate::tls::Trusted;
+/// Certificates that are trusted.
+#[derive(Debug)]
+pub(crate) struct Trusted {
+    pub(crate) store: RootCertStore,
+    /// Certificates trusted one by one. OpenSSL accepts one of them as a server's own too, the
+    /// usual setup for a server with a self-signed certificate; webpki by itself would not.
+    pub(crate) named: Vec<CertificateDer<'static>>,
+}
 
 /// Whom to take for the server.
 #[derive(Debug)]

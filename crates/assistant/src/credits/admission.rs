@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::ai_caller::AiCaller;
 use crate::credits::meter::{Meter, PromptTokens};
 use crate::credits::metered_call::{CallEnd, MeteredCall};
 use crate::credits::rates::{Micros, Rates};
@@ -9,7 +10,7 @@ use crate::credits::{
     Admission, AdmissionRequest, BudgetRefusal, CreditHolder, ReservationGuard, TruncationCause,
 };
 use crate::error::AssistantError;
-use crate::gateway::{AiCaller, Gateway};
+use crate::gateway::Gateway;
 use crate::ports::OutputCap;
 use crate::request::sample::PromptText;
 use crate::routing::target::{Mode, Target};

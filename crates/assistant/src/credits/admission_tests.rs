@@ -5,13 +5,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use pia_kernel::{ApiKeyId, BudgetPeriod, CreditLimits, LiveSetting};
 
+use crate::ai_caller::AiCaller;
 use crate::chat::{Chat, ChatAnswer};
 use crate::credits::rates::Micros;
 use crate::credits::usage::CallOutcome;
 use crate::credits::{CreditSettings, FreeTier, Period};
 use crate::error::AssistantError;
 use crate::fakes::{self, Script, Surroundings, caller, look, pass};
-use crate::gateway::{AiCaller, Gateway};
+use crate::gateway::Gateway;
 use crate::ports::{CapName, Frame, OutputCap, UpstreamError};
 use crate::routing::catalogue::ModelCatalogue;
 use crate::routing::target::Target;

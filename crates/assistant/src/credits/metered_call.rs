@@ -5,13 +5,13 @@ use std::sync::Arc;
 use pia_kernel::Clock;
 use uuid::Uuid;
 
+use crate::ai_caller::AiCaller;
 use crate::credits::meter::Meter;
 use crate::credits::rates::Micros;
 use crate::credits::usage::{CallOutcome, Usage, UsageRecord};
 use crate::credits::{Charge, ReservationGuard, TruncationCause};
 use crate::error::AssistantError;
-use crate::gateway::AiCaller;
-use crate::ports::{TokenCounter, UsageLog};
+use crate::ports::{TokenCounter, UpstreamError, UsageLog};
 use crate::routing::target::{Mode, Target};
 use crate::routing::upstream_limiter::Permit;
 
@@ -110,6 +110,16 @@ impl MeteredCall {
 pub(crate) enum Billable {
     Nothing,
     Something,
+}
+
+impl Billable {
+    /// Returns whether an upstream may bill a call that failed so.
+    pub(crate) fn after_failure(err: &UpstreamError) -> Self {
+        match err {
+            UpstreamError::Refused { .. } | UpstreamError::Unreachable(_) => Self::Nothing,
+            UpstreamError::Silent | UpstreamError::Cut | UpstreamError::TooLong => Self::Something,
+        }
+    }
 }
 
 impl Drop for MeteredCall {

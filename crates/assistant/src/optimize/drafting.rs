@@ -3,9 +3,11 @@
 use pia_kernel::utf16_len;
 use serde_json::json;
 
+use crate::ai_caller::AiCaller;
+use crate::answering::FullAnswer;
 use crate::credits::metered_call::CallEnd;
 use crate::error::{AssistantError, Violation};
-use crate::gateway::{AiCaller, FullAnswer, Gateway};
+use crate::gateway::Gateway;
 use crate::optimize::sanitise::{STYLE, clean, unfenced};
 use crate::request::prompt_body::UpstreamPrompt;
 use crate::request::sample::PromptText;

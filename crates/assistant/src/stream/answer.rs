@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::credits::metered_call::{Billable, CallEnd, MeteredCall};
 use crate::credits::usage::Usage;
 use crate::error::AssistantError;
-use crate::gateway::{Gateway, cost};
+use crate::gateway::Gateway;
 use crate::guardrail;
 use crate::ports::{Frame, Frames, Timer, TimerFuture, UpstreamError};
 use crate::request::surface::Surface;
@@ -207,7 +207,7 @@ impl ChatStream {
             Ok(None) => self.finish_call(false),
             Err(err) => {
                 let failure = explain_failure(&err, self.tools, &opened.metered_call.target);
-                Err(self.fail(failure, cost(&err)))
+                Err(self.fail(failure, Billable::after_failure(&err)))
             }
         }
     }

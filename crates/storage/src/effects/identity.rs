@@ -9,7 +9,7 @@ use ring::digest;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::db::DbError;
+use crate::error::DbError;
 
 /// Makes a commitment tell nothing of what it is to: nobody can try out who
 /// it might have been.

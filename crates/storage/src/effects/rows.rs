@@ -13,7 +13,8 @@ use super::identity::{AuditIdentity, AuditPart};
 use super::stored_email::StoredEmail;
 use crate::columns;
 use crate::cte_batch::CteBatch;
-use crate::db::{Database, DbError};
+use crate::db::Database;
+use crate::error::DbError;
 use crate::schema::{audit_entries, audit_identities, mails};
 use crate::sql_types::{DbInstant, DbUid, Instant, Uid};
 

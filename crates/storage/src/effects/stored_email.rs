@@ -7,7 +7,7 @@ use pia_kernel::{Language, Mail, MailId, RequestContext, Secret, Timestamp};
 use pia_sealing::{SealContext, ServerSeal, UnsealError};
 use serde::{Deserialize, Serialize};
 
-use crate::db::DbError;
+use crate::error::DbError;
 
 /// A letter as it waits in the outbox, sealed: it may hold links that open an
 /// account.

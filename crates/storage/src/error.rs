@@ -1,0 +1,165 @@
+//! Errors of databases: of connection strings, connections, statements and
+//! migrations.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use diesel::result::DatabaseErrorKind;
+use diesel_async::pooled_connection::deadpool::PoolError;
+use pia_kernel::Unavailable;
+
+/// Reasons why the database did not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum DbError {
+    /// The pool had no connection to give.
+    #[error("no connection could be had")]
+    Pool(#[from] PoolError),
+    /// A statement failed.
+    #[error("query failed")]
+    Query(#[from] diesel::result::Error),
+    /// A column holds what this version cannot make sense of.
+    #[error("`{0}` holds a value that is not known")]
+    Unreadable(&'static str),
+    /// No key is at hand to seal with.
+    #[error("there is nothing to seal with")]
+    NoKey,
+    /// Sealing failed.
+    #[error(transparent)]
+    Sealing(#[from] Unavailable),
+    /// The batch that it was part of failed.
+    #[error("written with others, it failed with them")]
+    Batch(#[source] Arc<DbError>),
+    /// The task that was to write it is gone.
+    #[error("it was abandoned")]
+    Abandoned,
+}
+
+impl DbError {
+    /// Returns whether a transaction on PostgreSQL was rolled back for
+    /// something that may not happen again: a deadlock, or a conflict with
+    /// another one.
+    ///
+    /// A deadlock is not distinguished by diesel, nor by a message that does not
+    /// depend on the server's language, so it is sought among all that diesel
+    /// has no name for. Each of them was rolled back; that another is tried
+    /// once more in vain does no harm.
+    pub fn is_conflict(&self) -> bool {
+        use DatabaseErrorKind::{SerializationFailure, Unknown};
+        use diesel::result::Error::DatabaseError;
+        matches!(self, Self::Query(DatabaseError(SerializationFailure | Unknown, _)))
+    }
+}
+
+impl From<DbError> for Unavailable {
+    fn from(err: DbError) -> Self {
+        Self::new("storage", err)
+    }
+}
+
+/// Reasons why nobody should be sent here now.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadinessError {
+    /// Database did not answer in time.
+    #[error("the database did not answer within {} ms", .0.as_millis())]
+    Silent(Duration),
+    /// Database is unreachable or failing.
+    #[error("the database is away")]
+    Away(#[source] DbError),
+    /// Tables are older than this version needs.
+    #[error("migrations are pending: {}", .0.join(", "))]
+    Pending(Vec<String>),
+}
+
+/// Reasons why a database cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenDatabaseError {
+    /// The file's folder is not there; it is never made.
+    #[error("the folder `{}` does not exist", .0.display())]
+    NoFolder(PathBuf),
+    /// The file cannot be written or made, or is something else.
+    #[error("the file `{}` cannot be used: {}", .0.display(), .1)]
+    File(PathBuf, String),
+    /// The file named by `sslrootcert` is of no use.
+    #[error("the root certificates in `{}` cannot be used: {}", .0.display(), .1)]
+    Roots(PathBuf, String),
+    /// This machine trusts nobody.
+    #[error("the root certificates of this machine cannot be used: {0}")]
+    SystemRoots(String),
+    /// TLS could not be set up.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(String),
+    /// No connection came about, or it did not do as asked.
+    #[error("{0}")]
+    Connection(String),
+}
+
+impl OpenDatabaseError {
+    pub(crate) fn connection(err: impl Display) -> Self {
+        Self::Connection(err.to_string())
+    }
+}
+
+/// Reasons why the server cannot start with its database. Printed with the code
+/// by which operators look it up.
+#[derive(Debug, thiserror::Error)]
+pub enum StartupError {
+    /// The tables are older than this version needs, and nobody said as whom
+    /// they may be changed.
+    #[error(
+        "SVC-DB-001: migrations are pending ({}); run with --migrate-only, or set \
+         Database:MigrationConnectionString",
+        .0.join(", ")
+    )]
+    Pending(Vec<String>),
+    /// The database cannot be opened.
+    #[error("SVC-DB-002: the database cannot be opened: {0}")]
+    Open(#[from] OpenDatabaseError),
+    /// A migration failed. What was applied before it stays applied on
+    /// PostgreSQL; on SQLite nothing was.
+    #[error("SVC-DB-003: the database cannot be migrated: {0}")]
+    Migration(String),
+}
+
+impl StartupError {
+    pub(crate) fn migration(err: impl Display) -> Self {
+        Self::Migration(err.to_string())
+    }
+}
+
+/// Errors of a connection string. They quote nothing of it but the names of
+/// known settings, since any other part may be a password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    /// Connection string is empty.
+    #[error("the connection string is empty")]
+    Empty,
+    /// Connection string exceeds 8 KiB.
+    #[error("the connection string is too long")]
+    TooLong,
+    /// Connection string cannot be parsed.
+    #[error(
+        "the connection string is neither a URL nor `key=value` pairs between spaces or semicolons"
+    )]
+    Form,
+    /// Connection string is for another provider, or for one that is not built in.
+    #[error("the connection string is not one for the provider `{0}`")]
+    OtherProvider(&'static str),
+    /// A setting in it has no meaning here; counted from one, without what
+    /// stands before a URL's question mark.
+    #[error("the connection string's setting number {0} is not known")]
+    Unknown(usize),
+    /// A setting has a value that it cannot have.
+    #[error("the connection string's `{0}` has a value that is not understood")]
+    Value(&'static str),
+    /// A setting is missing that has no default.
+    #[error("the connection string has no `{0}`")]
+    Missing(&'static str),
+    /// Every connection would have a database of its own.
+    #[error("a database in memory cannot be used; name a file")]
+    Memory,
+    /// The public authorities vouch for names, so that names must be checked.
+    #[error("`sslrootcert=system` needs `sslmode=verify-full`")]
+    SystemRootsUnnamed,
+}

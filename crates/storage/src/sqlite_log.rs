@@ -1,0 +1,28 @@
+//! SQLite's write-ahead log.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use diesel_async::pooled_connection::deadpool::Pool;
+
+use crate::pools::AsyncSqlite;
+
+/// SQLite's log, and the one connection that empties it beside the writer.
+/// Whoever has that is the only one who does.
+#[derive(Clone)]
+pub(crate) struct SqliteLog {
+    pub(crate) checkpointer: Pool<AsyncSqlite>,
+    /// Number of times that somebody came to write since it was emptied.
+    pub(crate) written: Arc<AtomicUsize>,
+}
+
+impl SqliteLog {
+    pub(crate) fn new(checkpointer: Pool<AsyncSqlite>) -> Self {
+        Self { checkpointer, written: Arc::default() }
+    }
+
+    /// Somebody comes to write.
+    pub(crate) fn note(&self) {
+        self.written.fetch_add(1, Ordering::Relaxed);
+    }
+}
