@@ -2,7 +2,7 @@
 
 use crate::connect::DatabaseOptions;
 use crate::db::Database;
-use crate::error::StartupError;
+use crate::error::{OpenDatabaseError, StartupError};
 use crate::migrations::{self, migrate_for};
 use crate::target::{DatabaseKind, DatabaseTarget, TargetKind};
 

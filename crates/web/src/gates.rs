@@ -279,7 +279,10 @@ fn check_group(
     standing: &CallerState,
 ) -> Result<(), ApiError> {
     let Access::GroupConsole(_) = route.access else { return Ok(()) };
-    let named = request.match_info().get("id").and_then(|it| it.parse().ok());
+    // The router has yet to match the path.
+    let mut segments = route.path.split('/').zip(request.path().split('/'));
+    let named = segments.find(|(pattern, _)| *pattern == "{id}");
+    let named = named.and_then(|(_, id)| id.parse().ok());
     if standing.role == Role::Admin || named == Some(standing.group.0) {
         return Ok(());
     }

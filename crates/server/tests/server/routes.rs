@@ -334,14 +334,14 @@ fn rows_say_what_their_paths_promise() {
             anonymous && guards,
             below(&["/admin", "/api/admin"]),
         );
-        let message = (
+        let actual = (
             route.credentials == AcceptedCredentials::SessionOrApiKey,
             !anonymous && route.accounts == AccountScope::Any,
             route.payer == PaidBy::Address,
             route.document == Document::Admin,
         );
-        if message != promised {
-            wrong.push((reported(&route), message, promised));
+        if actual != promised {
+            wrong.push((reported(&route), actual, promised));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
