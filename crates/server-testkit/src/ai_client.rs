@@ -20,31 +20,30 @@ pub const OPTIMIZE: &str = "/api/ai/optimize";
 /// Header of a JSON body.
 pub const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// Error that reports the client that its model took too long; it compares the
-/// text.
+/// Error of a model that took too long; the client compares the text.
 pub const TIMED_OUT: (&str, &str) = ("Bad Gateway", "Request to upstream AI provider timed out.");
 
-/// Longer than anything a stream waits for on purpose.
+/// Timeout, longer than any intended wait of a stream.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A server on SQLite with this upstream.
+/// Returns the setting of a server on SQLite with this upstream.
 pub fn before(endpoint: &str) -> Setting {
     Setting::on(TestDatabase::sqlite()).with_upstream(endpoint)
 }
 
-/// A demo upstream, and a server on SQLite before it.
+/// Starts a demo upstream, and a server on SQLite that calls it.
 pub async fn with_demo() -> (Demo, TestApp) {
     let demo = Demo::start(0).expect("a demo upstream");
     let app = before(&demo.endpoint()).start().await;
     (demo, app)
 }
 
-/// A request of one message, for a whole answer.
+/// Returns a request with one message, for a non-streaming response.
 pub fn chat_request(text: &str) -> Value {
     json!({ "messages": [{ "role": "user", "content": text }], "stream": false })
 }
 
-/// Streams a call that requests usage, as the desktop client does.
+/// Returns a streaming request that includes usage, as the desktop client sends it.
 pub fn streamed(text: &str) -> Value {
     json!({
         "messages": [{ "role": "user", "content": text }],
@@ -53,7 +52,7 @@ pub fn streamed(text: &str) -> Value {
     })
 }
 
-/// Returns a call with a tool.
+/// Adds a tool to a request.
 pub fn with_tool(mut request: Value) -> Value {
     let parameters = json!({
         "type": "object",
@@ -70,25 +69,25 @@ pub fn with_tool(mut request: Value) -> Value {
 /// Event stream as the desktop client parses it.
 #[derive(Debug, Default)]
 pub struct Heard {
-    /// Text of the answer, joined.
+    /// Concatenated text.
     pub text: String,
-    /// Calls of tools.
+    /// Tool calls.
     pub calls: Vec<Call>,
-    /// Reason why the answer ended.
+    /// Finish reason.
     pub finish: Option<String>,
-    /// Tokens of the prompt and of the answer, as reported last.
+    /// Prompt and completion tokens, as last reported.
     pub usage: Option<(u64, u64)>,
-    /// Title and text.
+    /// Title and text of the error.
     pub error: Option<(String, String)>,
-    /// True if the stream said that it was done.
+    /// True once `[DONE]` was received.
     pub done: bool,
-    /// Every object that came, in order.
+    /// Every received object, in order.
     pub chunks: Vec<Value>,
-    /// Lines that it passes over, comments and blank ones aside.
+    /// Lines that the client ignores, except comments and blank lines.
     pub odd: Vec<String>,
 }
 
-/// Call of a tool, joined from its chunks.
+/// Tool call, joined from its chunks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Call {
     /// Id of the call.
@@ -101,7 +100,7 @@ pub struct Call {
 }
 
 impl Heard {
-    /// Reads a stream by the client's rules: only lines that begin with
+    /// Parses a stream by the client's rules: only lines that begin with
     /// `data: `, one JSON object each, until `[DONE]`.
     pub fn from(stream: &str) -> Self {
         let mut heard = Self::default();
@@ -110,7 +109,7 @@ impl Heard {
                 Some(_) if heard.done => heard.odd.push(line.to_owned()),
                 Some("[DONE]") => heard.done = true,
                 Some(json) => match serde_json::from_str(json) {
-                    Ok(chunk) => heard.take(chunk),
+                    Ok(chunk) => heard.add_chunk(chunk),
                     Err(_) => heard.odd.push(line.to_owned()),
                 },
                 None if line.is_empty() || line.starts_with(':') => {}
@@ -120,22 +119,22 @@ impl Heard {
         heard
     }
 
-    /// The whole stream, which came as it must.
-    pub fn of(answer: &Answer) -> Self {
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        assert_eq!(answer.header("content-type"), Some("text/event-stream"));
-        let heard = Self::from(&answer.text());
-        assert!(heard.done && heard.odd.is_empty(), "{}", answer.text());
+    /// Parses a successful response, which must be a complete, valid stream.
+    pub fn of(response: &Answer) -> Self {
+        assert_eq!(response.status, 200, "{}", response.text());
+        assert_eq!(response.header("content-type"), Some("text/event-stream"));
+        let heard = Self::from(&response.text());
+        assert!(heard.done && heard.odd.is_empty(), "{}", response.text());
         heard
     }
 
-    fn take(&mut self, chunk: Value) {
+    fn add_chunk(&mut self, chunk: Value) {
         assert!(chunk.is_object(), "the client fails at {chunk}");
         let usage = &chunk["usage"];
         let count = |one: &str, other: &str| usage[one].as_u64().or(usage[other].as_u64());
-        let reported =
+        let tokens =
             (count("prompt_tokens", "input_tokens"), count("completion_tokens", "output_tokens"));
-        if let (Some(input), Some(output)) = reported {
+        if let (Some(input), Some(output)) = tokens {
             self.usage = Some((input, output));
         }
         match &chunk["error"] {
@@ -148,25 +147,25 @@ impl Heard {
         }
         if let Some(choices) = chunk.get("choices") {
             assert!(choices.is_array(), "the client fails at {chunk}");
-            self.choose(&choices[0]);
+            self.add_choice(&choices[0]);
         }
         self.chunks.push(chunk);
     }
 
-    /// A choice without a delta is passed over, its end included.
-    fn choose(&mut self, choice: &Value) {
+    /// Adds a choice; without a delta it is ignored, its finish reason included.
+    fn add_choice(&mut self, choice: &Value) {
         let Some(delta) = choice.get("delta") else { return };
         self.text.push_str(delta["content"].as_str().unwrap_or_default());
         for call in delta["tool_calls"].as_array().into_iter().flatten() {
-            self.called(call);
+            self.add_fragment(call);
         }
         if let Some(reason) = choice["finish_reason"].as_str() {
             self.finish = Some(reason.to_owned());
         }
     }
 
-    /// A fragment belongs to the call with its id, or else with its index.
-    fn called(&mut self, fragment: &Value) {
+    /// Appends a fragment to the call with its id, or else with its index.
+    fn add_fragment(&mut self, fragment: &Value) {
         let (id, index) = (fragment["id"].as_str(), fragment["index"].as_u64());
         let found = self
             .calls
@@ -184,52 +183,52 @@ impl Heard {
     }
 }
 
-/// An answer that is read as it comes.
+/// Response that is read while it arrives.
 pub struct Live {
     socket: TcpStream,
     raw: Vec<u8>,
 }
 
 impl Live {
-    /// Asks, and waits for nothing.
+    /// Sends a request without waiting for the response.
     pub async fn ask(client: &Client, path: &str, body: &Value) -> Self {
         Self::reading(client.begin("POST", path, &[JSON], body.to_string().as_bytes()).await)
     }
 
-    /// Reads from a socket on which something was asked.
+    /// Reads the response to a request that was already sent on this socket.
     pub fn reading(socket: TcpStream) -> Self {
         Self { socket, raw: Vec::new() }
     }
 
-    /// Reads until these words have come; gives everything so far.
-    pub async fn until(&mut self, words: &str) -> String {
-        self.times(words, 1).await
+    /// Reads until the text has arrived, and returns the body so far.
+    pub async fn until(&mut self, text: &str) -> String {
+        self.times(text, 1).await
     }
 
-    /// Reads until these words have come so many times.
-    pub async fn times(&mut self, words: &str, count: usize) -> String {
+    /// Reads until the text has arrived `count` times, and returns the body so far.
+    pub async fn times(&mut self, text: &str, count: usize) -> String {
         let reading = async {
             loop {
-                let text = self.text();
-                if text.matches(words).count() >= count {
-                    return text;
+                let body = self.text();
+                if body.matches(text).count() >= count {
+                    return body;
                 }
                 let read = self.socket.read_buf(&mut self.raw).await.expect("a stream");
-                assert!(read > 0, "{words:?} never came: {text}");
+                assert!(read > 0, "{text:?} never arrived: {body}");
             }
         };
         let read = tokio::time::timeout(PATIENCE, reading).await;
-        read.expect("words in time")
+        read.expect("the text in time")
     }
 
-    /// Reads the answer to its end.
+    /// Reads the response to its end.
     pub async fn rest(mut self) -> Answer {
         let read = tokio::time::timeout(PATIENCE, self.socket.read_to_end(&mut self.raw));
         drop(read.await.expect("an end in time"));
         parse(&self.raw)
     }
 
-    /// Says that nothing more will be sent, and goes on reading.
+    /// Closes the sending side and keeps reading.
     pub async fn half_close(&mut self) {
         self.socket.shutdown().await.expect("an open socket");
     }

@@ -1,4 +1,4 @@
-//! An upstream on a plain socket, which says exactly what a test makes it say.
+//! An upstream on a plain socket, whose responses the test writes byte for byte.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,23 +7,23 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// The head of an event stream that ends with its connection.
+/// Head of an event stream that ends with its connection.
 pub const EVENTS: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
-/// An answer with a message, and nothing that need not be there.
+/// Minimal non-streaming response with a message.
 pub const WHOLE: &str =
     r#"{"choices":[{"message":{"role":"assistant","content":"Fine."},"finish_reason":"stop"}]}"#;
 
-/// Longer than a call takes to come.
+/// Timeout, longer than a call takes to arrive.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A call that was read to the end of its body.
+/// Call whose request was read.
 pub struct Call {
     socket: TcpStream,
 }
 
-/// A call that has arrived.
+/// Call whose request was not read yet.
 pub struct Unread(TcpStream);
 
 /// Recorded request.
@@ -36,12 +36,12 @@ pub struct Request {
 }
 
 impl Request {
-    /// The body, which is UTF-8.
+    /// Returns the body, which must be UTF-8.
     pub fn text(&self) -> String {
         String::from_utf8(self.body.clone()).expect("a text")
     }
 
-    /// The headers' names, sorted, in lower case.
+    /// Returns the names of the headers, sorted, in lower case.
     pub fn headers(&self) -> Vec<String> {
         let lines = self.head.lines().skip(1).filter_map(|it| it.split_once(':'));
         let mut names: Vec<_> = lines.map(|(name, _)| name.to_ascii_lowercase()).collect();
@@ -50,7 +50,7 @@ impl Request {
     }
 }
 
-/// Takes calls one after the other, and leaves their answers to the test.
+/// Upstream that accepts one call after the other; the test writes the responses.
 pub struct Peer {
     /// Listener whose connections the test accepts.
     pub listener: TcpListener,
@@ -66,12 +66,12 @@ impl Peer {
         Self { listener, endpoint }
     }
 
-    /// The next call.
+    /// Waits for the next call and reads it.
     pub async fn call(&self) -> Call {
         self.accept().await.read().await
     }
 
-    /// The connection of the next call, of which nothing is read yet.
+    /// Accepts the connection of the next call without reading from it.
     pub async fn accept(&self) -> Unread {
         let accepted = tokio::time::timeout(PATIENCE, self.listener.accept()).await;
         let (socket, _) = accepted.expect("a call in time").expect("a connection");
@@ -90,32 +90,32 @@ impl Unread {
 }
 
 impl Call {
-    /// Says something, and stays.
+    /// Sends bytes and leaves the connection open.
     pub async fn say(&mut self, text: impl AsRef<[u8]>) {
         self.socket.write_all(text.as_ref()).await.expect("a reader");
     }
 
-    /// Repeats something until so many bytes are said, or nobody has read on
-    /// for half a second. Gives how many were taken.
+    /// Sends a text repeatedly until `max` bytes are sent or the client has read
+    /// nothing for half a second. Returns the number of bytes sent.
     pub async fn flood(&mut self, text: &[u8], max: usize) -> usize {
-        let mut taken = 0;
-        while taken < max {
-            let message = self.socket.write(&text[taken % text.len()..]);
-            match tokio::time::timeout(Duration::from_millis(500), message).await {
-                Ok(message) => taken += message.expect("a reader"),
+        let mut sent = 0;
+        while sent < max {
+            let write = self.socket.write(&text[sent % text.len()..]);
+            match tokio::time::timeout(Duration::from_millis(500), write).await {
+                Ok(written) => sent += written.expect("a reader"),
                 Err(_elapsed) => break,
             }
         }
-        taken
+        sent
     }
 
-    /// Waits until the caller has closed the connection.
+    /// Waits until the client has closed the connection.
     pub async fn gone(mut self) {
         while self.socket.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {}
     }
 }
 
-/// Answers every call alike, and keeps what they said.
+/// Upstream that sends one response to every call, and records the requests.
 pub struct Fixed {
     /// Base URL.
     pub endpoint: String,
@@ -124,21 +124,21 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// One that sends these bytes and hangs up.
-    pub async fn answering(answer: impl Into<Vec<u8>>) -> Self {
-        let (answer, Peer { listener, endpoint }) = (answer.into(), Peer::start().await);
+    /// Starts an upstream that sends these bytes and closes the connection.
+    pub async fn answering(response: impl Into<Vec<u8>>) -> Self {
+        let (response, Peer { listener, endpoint }) = (response.into(), Peer::start().await);
         let calls = Arc::new(Mutex::new(Vec::new()));
-        let (stored, mut serving) = (Arc::clone(&calls), JoinSet::new());
+        let (recorded, mut serving) = (Arc::clone(&calls), JoinSet::new());
         serving.spawn(async move {
-            let mut conversations = JoinSet::new();
+            let mut connections = JoinSet::new();
             while let Ok((socket, _)) = listener.accept().await {
-                conversations.spawn(converse(socket, answer.clone(), Arc::clone(&stored)));
+                connections.spawn(respond(socket, response.clone(), Arc::clone(&recorded)));
             }
         });
         Self { endpoint, calls, _serving: serving }
     }
 
-    /// One that gives this JSON with a 200.
+    /// Starts an upstream that responds with this JSON and status 200.
     pub async fn giving(json: &str) -> Self {
         Self::answering(response("200 OK", "content-type: application/json\r\n", json)).await
     }
@@ -148,14 +148,14 @@ impl Fixed {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The only call there was.
+    /// Returns the only request; panics if there were none or several.
     pub fn call(&self) -> Request {
         let [call] = <[Request; 1]>::try_from(self.calls()).expect("one call");
         call
     }
 }
 
-/// A whole response; each header ends with its line break.
+/// Formats a response; each header must end with its line break.
 pub fn response(status: &str, headers: &str, body: &str) -> String {
     let length = body.len();
     format!(
@@ -163,16 +163,16 @@ pub fn response(status: &str, headers: &str, body: &str) -> String {
     )
 }
 
-async fn converse(mut socket: TcpStream, answer: Vec<u8>, calls: Arc<Mutex<Vec<Request>>>) {
+async fn respond(mut socket: TcpStream, response: Vec<u8>, calls: Arc<Mutex<Vec<Request>>>) {
     let Some(request) = read(&mut socket).await else { return };
     calls.lock().unwrap_or_else(PoisonError::into_inner).push(request);
-    drop(socket.write_all(&answer).await);
+    drop(socket.write_all(&response).await);
     drop(socket.shutdown().await);
-    // Hanging up on unread bytes would reset the connection.
+    // Closing with unread bytes would reset the connection.
     while socket.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {}
 }
 
-/// Reads a request with a `Content-Length`; nothing if the caller hangs up.
+/// Reads a request with a `Content-Length`; `None` if the client closes early.
 pub async fn read(socket: &mut TcpStream) -> Option<Request> {
     let mut raw = Vec::new();
     let end = loop {

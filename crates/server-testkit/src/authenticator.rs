@@ -1,5 +1,5 @@
-//! An authenticator in software, and a browser that believes whatever it is
-//! reported: together they answer rightly, or with any forgery.
+//! An authenticator in software with a browser that validates nothing: together
+//! they produce valid responses, or any forgery.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -18,23 +18,23 @@ pub const PRESENT: u8 = 0x01;
 pub const VERIFIED: u8 = 0x04;
 const ATTESTED: u8 = 0x40;
 
-/// Passkey, and what holds it.
+/// Authenticator with one passkey.
 #[derive(Debug)]
 pub struct Authenticator {
     key: EcdsaKeyPair,
     /// Credential id.
     pub id: Vec<u8>,
-    /// Number of times that it has signed.
+    /// Signature counter; 0 if it does not count.
     pub counter: u32,
     /// User handle.
     pub user: Vec<u8>,
 }
 
-/// Parts of an answer, for a test to change.
+/// Parts of a response, for a test to change.
 pub struct Draft {
-    /// Client data of the browser, which is signed.
+    /// Client data of the browser, which the signature covers.
     pub client_data: Value,
-    /// For whom the authenticator believes it is called.
+    /// RP ID whose hash the authenticator data contains.
     pub rp_id: String,
     /// Flags of the authenticator data.
     pub flags: u8,
@@ -56,7 +56,7 @@ impl Authenticator {
         Self { key, id: Uuid::now_v7().as_bytes().to_vec(), counter: 0, user: Vec::new() }
     }
 
-    /// One that says how often it has signed.
+    /// Creates an authenticator that counts its signatures.
     pub fn counting() -> Self {
         Self { counter: 1, ..Self::new() }
     }
@@ -140,7 +140,7 @@ impl Authenticator {
         }
     }
 
-    /// COSE form of the key: a map of five, `{1: 2, 3: -7, -1: 1, -2: x, -3: y}`.
+    /// Encodes the key as a COSE map of five entries, `{1: 2, 3: -7, -1: 1, -2: x, -3: y}`.
     fn public_key(&self) -> Vec<u8> {
         let point = &self.key.public_key().as_ref()[1..];
         let (x, y) = point.split_at(32);
@@ -156,19 +156,19 @@ fn authenticator_data(draft: &Draft) -> Vec<u8> {
     data
 }
 
-/// `{"fmt": "none", "attStmt": {}, "authData": data}` in CBOR.
+/// Encodes `{"fmt": "none", "attStmt": {}, "authData": data}` in CBOR.
 fn attestation_object(data: &[u8]) -> Vec<u8> {
     let length = u16::try_from(data.len()).expect("short data").to_be_bytes();
     let head = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x59";
     [&head[..], &length, data].concat()
 }
 
-/// Encodes bytes as WebAuthn does.
+/// Encodes bytes in unpadded base64url, as WebAuthn does.
 pub fn base64(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Decodes what [`base64()`] encoded.
+/// Decodes a string that [`base64()`] encoded.
 pub fn unbase64(text: &Value) -> Vec<u8> {
     URL_SAFE_NO_PAD.decode(text.as_str().expect("a text")).expect("base64url")
 }

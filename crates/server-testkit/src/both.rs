@@ -1,7 +1,7 @@
 //! Tests that run on each database.
 
-/// Makes a test of each case for each database, which the case is given empty
-/// of rows.
+/// Generates a test of each case for each database. The case receives a
+/// database without rows.
 #[macro_export]
 macro_rules! on_both_databases {
     ($($case:ident),* $(,)?) => {

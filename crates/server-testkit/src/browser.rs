@@ -1,8 +1,7 @@
-//! A real browser, driven as the `WebDriver` protocol says.
+//! A real browser, driven over the `WebDriver` protocol.
 //!
-//! What is not wrapped here goes through [`Browser::command`]; an
-//! authenticator for passkeys, for one, is there after `POST
-//! webauthn/authenticator`.
+//! Commands that are not wrapped here go through [`Browser::command`], such as
+//! `POST webauthn/authenticator`, which adds an authenticator for passkeys.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -16,43 +15,43 @@ use tokio::process::{Child, Command};
 
 use crate::client::Client;
 
-/// Duration for which elements and answers are waited for.
+/// Timeout for elements and responses.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The key by which `WebDriver` reports an element.
+/// Key of an element reference in `WebDriver`.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// Keys without a character of their own.
+/// Tab, in the code points of `WebDriver` for keys without a character.
 pub const TAB: char = '\u{e004}';
 /// Arrow down.
 pub const DOWN: char = '\u{e015}';
 /// Enter.
 pub const ENTER: char = '\u{e007}';
 
-/// A headless Chromium with a profile of its own, gone with this.
+/// Headless Chromium with its own temporary profile; ended on drop.
 pub struct Browser {
     driver: Client,
     /// `/session/{id}`
     session: String,
-    // Dropped in this order: what runs goes before what it writes to.
+    // Dropped in this order: the process before the folder that it writes to.
     _process: Child,
     _profile: TempDir,
 }
 
-/// An element of the page that is shown.
+/// Element of the current page.
 pub struct Element(String);
 
 impl Browser {
-    /// Browser whose user prefers these languages: `de, en;q=0.5`.
+    /// Starts a browser with these preferred languages: `de, en;q=0.5`.
     pub async fn start(languages: &str) -> Self {
-        let (process, addr) = driver().await;
+        let (process, addr) = start_driver().await;
         let profile = tempfile::tempdir().expect("a temporary folder");
         let folder = format!("--user-data-dir={}", profile.path().display());
-        // Containers and root have no sandbox; nothing but our own is opened.
+        // Containers and root have no sandbox; only our own pages are opened.
         let mut args = vec!["--headless", "--no-sandbox", "--disable-dev-shm-usage"];
         args.extend(["--disable-gpu", "--disable-background-networking", "--no-first-run"]);
         args.push(&folder);
-        let wanted = json!({ "capabilities": { "alwaysMatch": {
+        let capabilities = json!({ "capabilities": { "alwaysMatch": {
             "goog:loggingPrefs": { "browser": "ALL" },
             "goog:chromeOptions": {
                 "args": args,
@@ -61,8 +60,8 @@ impl Browser {
             "timeouts": { "implicit": PATIENCE.as_millis() },
         } } });
         let driver = Client::new(addr);
-        let begun = send_command(&driver, "POST", "/session", &wanted).await;
-        let id = begun["sessionId"].as_str().expect("a session");
+        let created = send_command(&driver, "POST", "/session", &capabilities).await;
+        let id = created["sessionId"].as_str().expect("a session");
         let session = format!("/session/{id}");
         Self { driver, session, _process: process, _profile: profile }
     }
@@ -73,9 +72,9 @@ impl Browser {
         send_command(&self.driver, method, &format!("{}/{path}", self.session), body).await
     }
 
-    async fn ask(&self, what: &str) -> String {
-        let message = self.command("GET", what, &Value::Null).await;
-        message.as_str().expect("a text").to_owned()
+    async fn get_text(&self, path: &str) -> String {
+        let value = self.command("GET", path, &Value::Null).await;
+        value.as_str().expect("a text").to_owned()
     }
 
     /// Opens a page and waits until it is loaded.
@@ -85,31 +84,31 @@ impl Browser {
 
     /// Returns the URL of the page.
     pub async fn url(&self) -> String {
-        self.ask("url").await
+        self.get_text("url").await
     }
 
-    /// Title of the page.
+    /// Returns the title of the page.
     pub async fn title(&self) -> String {
-        self.ask("title").await
+        self.get_text("title").await
     }
 
-    /// The first element for a CSS selector, once there is one.
+    /// Waits for an element that matches a CSS selector, and returns the first.
     pub async fn find(&self, selector: &str) -> Element {
         let by = json!({ "using": "css selector", "value": selector });
-        Element::of(&self.command("POST", "element", &by).await)
+        Element::from_value(&self.command("POST", "element", &by).await)
     }
 
     /// Returns the element with the focus.
     pub async fn focused(&self) -> Element {
-        Element::of(&self.command("GET", "element/active", &Value::Null).await)
+        Element::from_value(&self.command("GET", "element/active", &Value::Null).await)
     }
 
-    /// The text that one sees of an element.
+    /// Returns the visible text of an element.
     pub async fn text(&self, element: &Element) -> String {
-        self.ask(&format!("element/{}/text", element.0)).await
+        self.get_text(&format!("element/{}/text", element.0)).await
     }
 
-    /// A property of an element, as scripts see it.
+    /// Returns a DOM property of an element.
     pub async fn property(&self, element: &Element, name: &str) -> Value {
         let path = format!("element/{}/property/{name}", element.0);
         self.command("GET", &path, &Value::Null).await
@@ -121,7 +120,7 @@ impl Browser {
         self.command("POST", &path, &json!({})).await;
     }
 
-    /// Presses keys one after the other, wherever the focus is.
+    /// Presses keys one after the other in the focused element.
     pub async fn press(&self, keys: impl IntoIterator<Item = char>) {
         let strokes: Vec<Value> = keys
             .into_iter()
@@ -131,13 +130,13 @@ impl Browser {
         self.command("POST", "actions", &json!({ "actions": [keyboard] })).await;
     }
 
-    /// Runs a function's body in the page; what it returns is answered, a
-    /// promise once it is stored.
+    /// Runs a function's body in the page and returns its result; of a promise
+    /// the value that it resolves to.
     pub async fn run(&self, script: &str, args: Value) -> Value {
         self.command("POST", "execute/sync", &json!({ "script": script, "args": args })).await
     }
 
-    /// Makes the window so large.
+    /// Resizes the window.
     pub async fn resize(&self, width: u32, height: u32) {
         self.command("POST", "window/rect", &json!({ "width": width, "height": height })).await;
     }
@@ -150,7 +149,7 @@ impl Browser {
         entries.iter().map(|it| it["message"].as_str().expect("a message").to_owned()).collect()
     }
 
-    /// Returns the element with the focus: a control's name, or else its text.
+    /// Returns the name of the focused control, or else its text.
     pub async fn focus(&self) -> String {
         let focused = self.focused().await;
         let name = self.property(&focused, "name").await;
@@ -160,19 +159,19 @@ impl Browser {
         }
     }
 
-    /// Text of the element that a selector finds.
+    /// Returns the visible text of the first element that matches a selector.
     pub async fn states(&self, selector: &str) -> String {
         let element = self.find(selector).await;
         self.text(&element).await
     }
 
-    /// Returns whether there is more to the right than the window shows.
+    /// Returns whether the page is wider than the window.
     pub async fn is_too_wide(&self) -> bool {
         let wide = "return document.documentElement.scrollWidth > window.innerWidth";
         self.run(wide, json!([])).await == true
     }
 
-    /// Fails if the browser complains of anything but the answer's own status.
+    /// Panics if the browser logged an error other than a 4xx status.
     pub async fn found_nothing_wrong(&self) {
         let mut complaints = self.complaints().await;
         complaints.retain(|it| !it.contains("the server responded with a status of 4"));
@@ -181,30 +180,30 @@ impl Browser {
 }
 
 impl Element {
-    fn of(value: &Value) -> Self {
+    fn from_value(value: &Value) -> Self {
         Self(value[ELEMENT].as_str().expect("an element").to_owned())
     }
 }
 
-/// Killed, the driver would leave its browser behind.
+// A killed driver would leave its browser running, so the session is deleted.
 impl Drop for Browser {
     fn drop(&mut self) {
-        let farewell = format!(
+        let request = format!(
             "DELETE {} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
             self.session
         );
         let ended = TcpStream::connect(self.driver.addr).and_then(|mut socket| {
             socket.set_read_timeout(Some(PATIENCE))?;
-            socket.write_all(farewell.as_bytes())?;
+            socket.write_all(request.as_bytes())?;
             socket.read(&mut [0; 64])
         });
         drop(ended);
     }
 }
 
-/// A running driver and where it listens.
-async fn driver() -> (Child, SocketAddr) {
-    #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
+/// Starts a driver. Returns it with the address that it listens on.
+async fn start_driver() -> (Child, SocketAddr) {
+    #[expect(clippy::disallowed_methods, reason = "a test reads the environment itself")]
     let program = std::env::var("TEST_CHROMEDRIVER");
     let program = program.expect(
         "TEST_CHROMEDRIVER is not set: run `cargo xtask test`, which installs Chromium and its \
@@ -221,7 +220,7 @@ async fn driver() -> (Child, SocketAddr) {
         .expect("the driver that TEST_CHROMEDRIVER names");
     let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
     let port = async {
-        while let Some(line) = lines.next_line().await.expect("what the driver says") {
+        while let Some(line) = lines.next_line().await.expect("a readable output") {
             if let Some((_, port)) = line.split_once("successfully on port ") {
                 return port.trim_end_matches('.').parse::<u16>().expect("a port");
             }
@@ -235,9 +234,9 @@ async fn driver() -> (Child, SocketAddr) {
 
 async fn send_command(driver: &Client, method: &str, path: &str, body: &Value) -> Value {
     let body = if method == "POST" { body.to_string() } else { String::new() };
-    // The driver takes no other host, lest a page reach it by a name of its own.
+    // The driver accepts no other host, to prevent DNS rebinding.
     let headers = [("host", "localhost"), ("content-type", "application/json; charset=utf-8")];
-    let answer = driver.send(method, path, &headers, body.as_bytes()).await;
-    assert_eq!(answer.status, 200, "{method} {path}: {}", answer.text());
-    answer.body["value"].clone()
+    let response = driver.send(method, path, &headers, body.as_bytes()).await;
+    assert_eq!(response.status, 200, "{method} {path}: {}", response.text());
+    response.body["value"].clone()
 }

@@ -9,12 +9,12 @@ use crate::client::{Answer, Client};
 pub const CHATS: &str = "/api/v1/chats";
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// An id that no chat has.
+/// Generates the id of a new chat.
 pub fn new_id() -> String {
     Uuid::now_v7().to_string()
 }
 
-/// A chat with one message, changed then.
+/// Returns a chat with one message.
 pub fn chat(id: &str, updated_at: &str) -> Value {
     json!({
         "id": id,
@@ -31,7 +31,7 @@ pub fn chat(id: &str, updated_at: &str) -> Value {
     })
 }
 
-/// Stores a text as a chat, whatever it is.
+/// Stores a text as a chat, which need not be valid.
 pub async fn put_text(client: &Client, id: &str, document: &str) -> Answer {
     client.send("PUT", &format!("{CHATS}/{id}"), &[JSON], document.as_bytes()).await
 }
@@ -41,11 +41,11 @@ pub async fn put(client: &Client, chat: &Value) -> Answer {
     put_text(client, chat["id"].as_str().expect("an id"), &chat.to_string()).await
 }
 
-/// A chat of somebody's; its id.
+/// Stores a new chat and returns its id.
 pub async fn stored(client: &Client) -> String {
     let id = new_id();
-    let answer = put(client, &chat(&id, "2026-08-01T09:14:02Z")).await;
-    assert_eq!(answer.status, 201, "{}", answer.text());
+    let response = put(client, &chat(&id, "2026-08-01T09:14:02Z")).await;
+    assert_eq!(response.status, 201, "{}", response.text());
     id
 }
 

@@ -1,4 +1,4 @@
-//! Somebody who calls the server.
+//! An HTTP client.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -8,10 +8,10 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Longer than anything a test waits for on purpose.
+/// Timeout, longer than any intended wait of a test.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Caller with its tokens.
+/// HTTP client with its tokens.
 #[derive(Debug, Clone)]
 pub struct Client {
     /// Address of the server.
@@ -20,36 +20,36 @@ pub struct Client {
     pub access: Option<String>,
     /// Refresh token.
     pub refresh: Option<String>,
-    /// The account's id.
+    /// Id of the account.
     pub user: Option<String>,
 }
 
-/// Answer of the server.
+/// HTTP response.
 #[derive(Debug)]
 pub struct Answer {
     /// Status code.
     pub status: u16,
-    /// Names in lower case.
+    /// Headers, with their names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body as JSON; null where it is none.
+    /// Body as JSON; null if it is none.
     pub body: Value,
-    /// Body as it came.
+    /// Raw body.
     pub bytes: Vec<u8>,
 }
 
 impl Answer {
-    /// Value of a header, by its name in lower case.
+    /// Returns the value of a header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 
-    /// Code of an error, or nothing.
+    /// Returns the error code, or an empty string.
     pub fn error(&self) -> &str {
         self.body["error"].as_str().unwrap_or_default()
     }
 
-    /// Status and code of a refusal, which has one of the two forms that all
-    /// have. OpenAI's clients have a code of their own for a wrong token.
+    /// Returns status and code of an error response, which must have the form of
+    /// this API or of OpenAI's. OpenAI's code for a wrong token is mapped to ours.
     pub fn refusal(&self) -> (u16, &str) {
         if let Some(code) = self.body["error"]["code"].as_str() {
             let code = if code == "invalid_api_key" { "unauthorized" } else { code };
@@ -74,19 +74,19 @@ impl Answer {
         })
     }
 
-    /// Body as text.
+    /// Returns the body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 }
 
 impl Client {
-    /// Creates a caller without tokens.
+    /// Creates a client without tokens.
     pub fn new(addr: SocketAddr) -> Self {
         Self { addr, access: None, refresh: None, user: None }
     }
 
-    /// With the tokens of an envelope.
+    /// Takes over the tokens of a sign-in response.
     pub fn with_tokens(self, envelope: &Value) -> Self {
         let text = |it: &Value| it.as_str().map(str::to_owned);
         Self {
@@ -113,7 +113,7 @@ impl Client {
         self.send("POST", path, &headers, body.to_string().as_bytes()).await
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the full response.
     pub async fn send(
         &self,
         method: &str,
@@ -124,15 +124,15 @@ impl Client {
         let mut socket = self.begin(method, path, headers, body).await;
         let mut raw = Vec::new();
         let reading = async {
-            // A server that refuses a body may close before it was all sent,
+            // A server that refuses a body may close before all of it was sent,
             // and one that does not read it closes only after a while.
-            while !whole(&raw) && socket.read_buf(&mut raw).await.is_ok_and(|it| it > 0) {}
+            while !is_complete(&raw) && socket.read_buf(&mut raw).await.is_ok_and(|it| it > 0) {}
         };
-        tokio::time::timeout(PATIENCE, reading).await.expect("an answer in time");
+        tokio::time::timeout(PATIENCE, reading).await.expect("a response in time");
         parse(&raw)
     }
 
-    /// Sends a request and leaves the answer to be read from the socket.
+    /// Sends a request and returns the socket to read the response from.
     pub async fn begin(
         &self,
         method: &str,
@@ -144,9 +144,9 @@ impl Client {
         if !headers.iter().any(|(name, _)| *name == "host") {
             head.push_str("host: test\r\n");
         }
-        let lengthless =
+        let has_length =
             headers.iter().any(|(name, _)| ["transfer-encoding", "content-length"].contains(name));
-        if !lengthless && (!body.is_empty() || method == "POST") {
+        if !has_length && (!body.is_empty() || method == "POST") {
             write!(head, "content-length: {}\r\n", body.len()).expect("text");
         }
         if let Some(token) = &self.access
@@ -160,15 +160,15 @@ impl Client {
         head.push_str("\r\n");
         let mut socket = TcpStream::connect(self.addr).await.expect("a connection");
         socket.set_nodelay(true).expect("an option");
-        socket.write_all(head.as_bytes()).await.expect("a head that is taken");
-        // The rest may be refused before it is read.
+        socket.write_all(head.as_bytes()).await.expect("a head that the server accepts");
+        // The body may be refused before it is read.
         drop(socket.write_all(body).await);
         socket
     }
 }
 
-/// Returns whether an answer that reports its length has all come.
-fn whole(raw: &[u8]) -> bool {
+/// Returns whether a response with a `Content-Length` has fully arrived.
+fn is_complete(raw: &[u8]) -> bool {
     let Some(end) = raw.windows(4).position(|it| it == b"\r\n\r\n") else { return false };
     let head = String::from_utf8_lossy(&raw[..end]).to_ascii_lowercase();
     let length =
@@ -176,9 +176,9 @@ fn whole(raw: &[u8]) -> bool {
     length.is_some_and(|it: usize| raw.len() >= end + 4 + it)
 }
 
-/// Takes an answer apart; the connection's end is the answer's.
+/// Parses a response that ends with its connection.
 pub fn parse(raw: &[u8]) -> Answer {
-    let end = raw.windows(4).position(|it| it == b"\r\n\r\n").expect("a whole head");
+    let end = raw.windows(4).position(|it| it == b"\r\n\r\n").expect("a complete head");
     let head = String::from_utf8_lossy(&raw[..end]).into_owned();
     let mut lines = head.split("\r\n");
     let status = lines.next().and_then(|it| it.split(' ').nth(1)?.parse().ok());
@@ -193,19 +193,19 @@ pub fn parse(raw: &[u8]) -> Answer {
     Answer { status: status.expect("a status"), headers, body, bytes }
 }
 
-/// Returns the content of the chunks, as far as they came.
+/// Decodes a chunked body, as far as its chunks have arrived.
 pub fn unchunked(mut raw: &[u8]) -> Vec<u8> {
-    let mut whole = Vec::new();
+    let mut decoded = Vec::new();
     while let Some(end) = raw.windows(2).position(|it| it == b"\r\n") {
         let size = String::from_utf8_lossy(&raw[..end]).into_owned();
         let size = usize::from_str_radix(size.trim(), 16).unwrap_or(0);
         if size == 0 || raw.len() < end + 2 + size {
             break;
         }
-        whole.extend_from_slice(&raw[end + 2..end + 2 + size]);
+        decoded.extend_from_slice(&raw[end + 2..end + 2 + size]);
         raw = raw.get(end + 4 + size..).unwrap_or_default();
     }
-    whole
+    decoded
 }
 
 /// Returns the names of an object's fields, sorted.

@@ -11,7 +11,7 @@ pub struct Console {
     pub client: Client,
     /// Value of its `Cookie` header.
     pub cookie: String,
-    /// Token that it sends with writes.
+    /// CSRF token that it sends with writes.
     pub csrf_token: String,
 }
 
@@ -39,17 +39,17 @@ impl Console {
     pub async fn open(app: &TestApp, email: &str) -> Self {
         app.admin(&format!("grant {email} --role admin")).await.expect("a role");
         let credentials = json!({ "email": email, "password": PASSWORD });
-        let opened = app.stranger().post("/admin/login", &credentials).await;
-        Self::from_answer(app, &opened)
+        let response = app.stranger().post("/admin/login", &credentials).await;
+        Self::from_answer(app, &response)
     }
 
-    /// Takes cookie and token of a sign-in.
-    pub fn from_answer(app: &TestApp, answer: &Answer) -> Self {
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        let cookie = answer.header("set-cookie").expect("a cookie");
+    /// Reads the cookie and the CSRF token from a sign-in response.
+    pub fn from_answer(app: &TestApp, response: &Answer) -> Self {
+        assert_eq!(response.status, 200, "{}", response.text());
+        let cookie = response.header("set-cookie").expect("a cookie");
         assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
         let cookie = cookie.split(';').next().expect("a value").to_owned();
-        let csrf_token = answer.body["csrfToken"].as_str().expect("a token").to_owned();
+        let csrf_token = response.body["csrfToken"].as_str().expect("a token").to_owned();
         Self { client: app.stranger(), cookie, csrf_token }
     }
 
@@ -64,7 +64,7 @@ impl Console {
         self.send(method, path, &token, &body).await
     }
 
-    /// Sends a write with these headers besides the cookie.
+    /// Sends a request with these headers besides the cookie.
     pub async fn send(
         &self,
         method: &str,

@@ -1,4 +1,4 @@
-//! Credentials of people: sessions, app passwords, API keys and passkeys.
+//! Credentials of users: sessions, app passwords, API keys and passkeys.
 
 use serde_json::{Value, json};
 
@@ -8,24 +8,24 @@ use crate::harness::{PASSWORD, TestApp};
 
 /// Lists the sessions of the client.
 pub async fn sessions(client: &Client) -> Vec<Value> {
-    let answer = client.get("/auth/sessions").await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    answer.body["items"].as_array().expect("a list").clone()
+    let response = client.get("/auth/sessions").await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    response.body["items"].as_array().expect("a list").clone()
 }
 
-/// The id of the client's own session.
+/// Returns the id of the client's own session.
 pub async fn current_session(client: &Client) -> String {
     let sessions = sessions(client).await;
     let current = sessions.iter().find(|it| it["current"] == true).expect("a session");
     current["id"].as_str().expect("an id").to_owned()
 }
 
-/// Creates an app password of the client's own.
+/// Creates an app password for the client, and returns the body of the response.
 pub async fn create_app_password(client: &Client, name: &str) -> Value {
-    let answer =
+    let response =
         client.post("/auth/app-passwords", &json!({ "name": name, "password": PASSWORD })).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    answer.body
+    assert_eq!(response.status, 200, "{}", response.text());
+    response.body
 }
 
 /// Creates an app password, and returns its id.
@@ -33,14 +33,14 @@ pub async fn app_password_id(client: &Client) -> String {
     text(&create_app_password(client, "one").await["id"])
 }
 
-/// Creates an API key of the client's own, with these fields beside the usual ones.
-pub async fn create_api_key(client: &Client, wish: Value) -> Value {
+/// Creates an API key for the client, with these fields besides the defaults.
+pub async fn create_api_key(client: &Client, fields: Value) -> Value {
     let mut body = json!({ "name": "Nightly", "password": PASSWORD });
-    let wish = wish.as_object().cloned().unwrap_or_default();
-    body.as_object_mut().expect("an object").extend(wish);
-    let answer = client.post("/auth/api-keys", &body).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    answer.body
+    let fields = fields.as_object().cloned().unwrap_or_default();
+    body.as_object_mut().expect("an object").extend(fields);
+    let response = client.post("/auth/api-keys", &body).await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    response.body
 }
 
 /// Creates an API key, and returns its id.
@@ -48,36 +48,36 @@ pub async fn api_key_id(client: &Client) -> String {
     text(&create_api_key(client, json!({})).await["id"])
 }
 
-/// Somebody who calls with a key, and has nothing else.
+/// Returns a client that holds nothing but a new API key of the owner.
 pub async fn script(app: &TestApp, owner: &Client) -> Client {
     let key = text(&create_api_key(owner, json!({})).await["apiKey"]);
     Client { access: Some(key), ..app.stranger() }
 }
 
-/// Requests the options for a new passkey, as an owner with the usual password.
+/// Requests the options for a new passkey with the default password.
 pub async fn passkey_options(client: &Client) -> Value {
-    let requested =
+    let response =
         client.post("/auth/webauthn/register/begin", &json!({ "password": PASSWORD })).await;
-    assert_eq!(requested.status, 200, "{}", requested.text());
-    requested.body
+    assert_eq!(response.status, 200, "{}", response.text());
+    response.body
 }
 
-/// Adds a passkey by the answer to its options.
+/// Adds a passkey by the credential that was created for its options.
 pub async fn add_passkey(
     client: &Client,
-    requested: &Value,
+    options: &Value,
     name: &str,
     credential: &Value,
 ) -> Answer {
-    let token = &requested["challengeToken"];
+    let token = &options["challengeToken"];
     let body = json!({ "challengeToken": token, "name": name, "credential": credential });
     client.post("/auth/webauthn/register/complete", &body).await
 }
 
-/// Adds the authenticator's passkey to the client's account.
+/// Adds the authenticator's passkey to the client's account, and returns its id.
 pub async fn enrol(client: &Client, key: &mut Authenticator, name: &str) -> String {
-    let requested = passkey_options(client).await;
-    let added = add_passkey(client, &requested, name, &key.create(&requested["publicKey"])).await;
+    let options = passkey_options(client).await;
+    let added = add_passkey(client, &options, name, &key.create(&options["publicKey"])).await;
     assert_eq!(added.status, 200, "{}", added.text());
     added.body["id"].as_str().expect("an id").to_owned()
 }

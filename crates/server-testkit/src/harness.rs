@@ -1,5 +1,5 @@
-//! The application as deployed: real workers, a real socket, its own database,
-//! a folder of its own.
+//! The application as deployed: real workers, a real socket, its own database
+//! and its own folder.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,20 +22,20 @@ use tokio_util::sync::CancellationToken;
 
 use crate::client::Client;
 
-/// Password of everybody.
+/// Password of every account.
 pub const PASSWORD: &str = "correct horse battery staple";
-/// Key that signs its access tokens.
+/// Key that signs access tokens.
 pub const JWT_KEY: &str = "kK3vJx7Qd0w2Zr8Tn5Yb1Lm6Pc4Hs9Gf";
 /// Key that seals data.
 pub const MASTER_KEY: &str = "3f9c1e7ab25d804657e1c3d9f0b8a2641d7e5c9b3a8f60427c1e9d5b3f7a8064";
 
-/// A server of one test's own.
+/// Server of a single test.
 pub struct TestApp {
     /// Address of the server.
     pub addr: SocketAddr,
-    /// The settings; `apply` changes them as a reload would.
+    /// Settings; `apply` changes them as a reload would.
     pub config: Arc<LiveConfig>,
-    /// Cancelled, it ends open streams as a shutdown does.
+    /// Token whose cancellation ends open streams, as a shutdown does.
     pub stop: CancellationToken,
     /// Folder of its files.
     pub dir: PathBuf,
@@ -70,7 +70,7 @@ const BASE: &[(&str, &str)] = &[
 ];
 
 impl Setting {
-    /// A licensed server on this database.
+    /// Configures a licensed server on this database.
     pub fn on(database: TestDatabase) -> Self {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         Self {
@@ -81,18 +81,18 @@ impl Setting {
         }
     }
 
-    /// A licensed server on the database of another.
+    /// Configures a licensed server on another server's database.
     pub fn beside(app: &TestApp) -> Self {
         Self { database: Arc::clone(&app.database), ..Self::on(TestDatabase::sqlite()) }
     }
 
-    /// Without a variable that these tests set, so that a file can.
+    /// Removes a variable that these tests set, so that a file can set it.
     pub fn without(mut self, name: &str) -> Self {
         self.variables.retain(|(it, _)| it != name);
         self
     }
 
-    /// With this setting, named as an environment variable.
+    /// Sets a setting, named as an environment variable.
     #[expect(clippy::needless_pass_by_value, reason = "callers write texts and numbers")]
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.variables.retain(|(it, _)| it != name);
@@ -100,30 +100,29 @@ impl Setting {
         self
     }
 
-    /// With this upstream.
+    /// Sets the upstream.
     pub fn with_upstream(self, endpoint: &str) -> Self {
         self.with("Ai__Endpoint", endpoint)
             .with("Ai__ApiKey", "sk-the-upstreams-key")
             .with("Ai__Model", "test-model")
     }
 
-    /// With another licence, or none.
+    /// Replaces the licence, or removes it.
     pub fn licensed(self, licence: Option<Terms>) -> Self {
         Self { licence: licence.map(|it| self::licence(&it).into_bytes()), ..self }
     }
 
-    /// With this in the licence's place, whatever it is.
+    /// Replaces the content of the licence file, which need not be valid.
     pub fn licence_file(self, content: &[u8]) -> Self {
         Self { licence: Some(content.to_vec()), ..self }
     }
 
-    /// With an outbox that letters are put into; nobody listens where they
-    /// would be sent to.
+    /// Enables the outbox, with a relay address where nothing listens.
     pub fn with_mail(self) -> Self {
         self.with_relay_at(9)
     }
 
-    /// With another clock.
+    /// Replaces the clock.
     pub fn at(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self }
     }
@@ -134,19 +133,19 @@ impl Setting {
     }
 }
 
-/// The terms of a licence that includes all but what only the managed service does.
+/// Returns the terms of a licence with all features except those of the managed service.
 pub fn terms() -> Terms {
     Terms::new("A test", Edition::Enterprise, SystemClock.now())
 }
 
-/// A licence file's text, signed with the development key.
+/// Returns the text of a licence file, signed with the development key.
 pub fn licence(terms: &Terms) -> String {
     let key = include_str!("../../../xtask/dev-license-key");
     SigningKey::parse(key).expect("the development key").issue(terms).expect("a licence")
 }
 
 impl TestApp {
-    /// A licensed server on SQLite.
+    /// Starts a licensed server on SQLite.
     pub async fn spawn() -> Self {
         Setting::on(TestDatabase::sqlite()).start().await
     }
@@ -173,14 +172,14 @@ impl TestApp {
         Self { addr, config, stop, dir, sources, server: handle, _dir: folder, database }
     }
 
-    /// Puts other settings into `appsettings.json` and reads it at once.
+    /// Writes settings to `appsettings.json` and reloads them at once.
     pub fn reload(&self, settings: &serde_json::Value) {
         let path = self.dir.join("appsettings.json");
         std::fs::write(path, settings.to_string()).expect("a settings file");
         drop(self.config.reload(&self.sources));
     }
 
-    /// The files that its database is in; none if it is a server's.
+    /// Returns the files of its database; none on PostgreSQL.
     pub fn database_files(&self) -> Vec<PathBuf> {
         let Some(file) = self.database.url.strip_prefix("sqlite://") else { return Vec::new() };
         let folder = Path::new(file).parent().expect("a folder");
@@ -188,31 +187,31 @@ impl TestApp {
         entries.map(|it| it.expect("an entry").path()).collect()
     }
 
-    /// Does something to its database beside it.
+    /// Executes a statement in its database, over a connection of its own.
     pub async fn execute(&self, sql: &str) {
         let startup = self.config.latest().database.startup.clone();
         let db = Database::open(&startup.target, startup.options).expect("a database");
         execute(&db, sql).await;
     }
 
-    /// Returns the number of rows it has `of` a table, or of those where
-    /// something is so.
-    pub async fn count(&self, of: &str) -> i64 {
+    /// Returns the number of rows of a `table`, which may have a condition:
+    /// `accounts WHERE …`.
+    pub async fn count(&self, table: &str) -> i64 {
         let startup = self.config.latest().database.startup.clone();
         let db = Database::open(&startup.target, startup.options).expect("a database");
-        let count = dsl::sql::<BigInt>(&format!("(SELECT COUNT(*) FROM {of})"));
+        let count = dsl::sql::<BigInt>(&format!("(SELECT COUNT(*) FROM {table})"));
         let count = diesel::select(count);
         let found: Result<i64, DbError> =
             on_conn!(db.reader(), |conn| count.get_result(conn).await?);
         found.expect("a count")
     }
 
-    /// Does what `pia-server admin …` does, as another process would.
+    /// Runs `pia-server admin …`, as another process would.
     pub async fn admin(&self, line: &str) -> Result<String, AdminError> {
         self.admin_at(line, Arc::new(SystemClock)).await
     }
 
-    /// Runs the command by another clock.
+    /// Runs the command with another clock.
     pub async fn admin_at(&self, line: &str, clock: Arc<dyn Clock>) -> Result<String, AdminError> {
         let words = std::iter::once("admin").chain(line.split(' '));
         let words: Vec<String> = words.map(str::to_owned).collect();
@@ -221,49 +220,49 @@ impl TestApp {
             Command::Admin(command) => Some(command),
             _ => None,
         };
-        let command = command.expect("something to do to accounts");
+        let command = command.expect("an admin command");
         let config = self.sources.read_for_admin().expect("settings");
         administer(&config, command, clock).await
     }
 
-    /// The database that it is on.
+    /// Returns its database.
     pub fn database(&self) -> &TestDatabase {
         &self.database
     }
 
-    /// The token in the file that lets whoever reads it set the server up.
+    /// Returns the token in the setup token file, if there is one.
     pub fn setup_token(&self) -> Option<String> {
         let token = std::fs::read_to_string(self.dir.join(".setup-token")).ok()?;
         Some(token.trim().to_owned())
     }
 
-    /// Somebody without an account.
+    /// Returns a client that is not signed in.
     pub fn stranger(&self) -> Client {
         Client::new(self.addr)
     }
 
-    /// Somebody with a new account who has signed in.
+    /// Registers a new account and returns a client that is signed in.
     pub async fn signed_in(&self) -> Client {
         let email = format!("{}@example.org", uuid::Uuid::now_v7().simple());
         self.sign_up(&email).await
     }
 
-    /// Two devices of somebody with a new account.
+    /// Registers a new account and returns two clients that are signed in to it.
     pub async fn two_devices(&self) -> (Client, Client) {
         let email = format!("{}@example.org", uuid::Uuid::now_v7().simple());
         let first = self.sign_up(&email).await;
-        let person = json!({ "email": email, "password": PASSWORD });
-        let envelope = self.stranger().post("/auth/login/local", &person).await;
+        let credentials = json!({ "email": email, "password": PASSWORD });
+        let envelope = self.stranger().post("/auth/login/local", &credentials).await;
         (first, self.stranger().with_tokens(&envelope.body))
     }
 
-    /// Somebody with this address who has just made an account and signed in.
+    /// Registers an account with this address and returns a client that is signed in.
     pub async fn sign_up(&self, email: &str) -> Client {
         let client = self.stranger();
-        let person = json!({ "email": email, "password": PASSWORD });
-        let made = client.post("/auth/register", &person).await;
-        assert_eq!(made.status, 200, "{:?}", made.body);
-        let envelope = client.post("/auth/login/local", &person).await;
+        let credentials = json!({ "email": email, "password": PASSWORD });
+        let registered = client.post("/auth/register", &credentials).await;
+        assert_eq!(registered.status, 200, "{:?}", registered.body);
+        let envelope = client.post("/auth/login/local", &credentials).await;
         assert_eq!(envelope.status, 200, "{:?}", envelope.body);
         client.with_tokens(&envelope.body)
     }
@@ -275,7 +274,7 @@ impl Drop for TestApp {
     }
 }
 
-/// Does something to a database.
+/// Executes a statement in a database.
 pub async fn execute(db: &Database, sql: &str) {
     let done: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
     done.expect("a statement");

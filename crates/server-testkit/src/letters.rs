@@ -1,4 +1,4 @@
-//! The letters that wait in the outbox.
+//! Emails in the outbox.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -12,20 +12,20 @@ use crate::harness::TestApp;
 
 type Row = (DbUid, Option<Vec<u8>>);
 
-/// The database of a server, as another program would open it.
+/// Opens the database of a server, as another program would.
 pub fn open(app: &TestApp) -> Database {
     let startup = app.config.latest().database.startup.clone();
     Database::open(&startup.target, startup.options).expect("a database")
 }
 
-/// The letters to an address, the oldest first.
+/// Returns the unsent emails to an address, the oldest first.
 pub async fn letters_to(app: &TestApp, address: &str) -> Vec<StoredEmail> {
     let sealed = mails::table.order(mails::id).select((mails::id, mails::sealed));
     let (db, seal) = (open(app), seal(app));
     let found: Result<Vec<Row>, DbError> = on_conn!(db.reader(), |conn| sealed.load(conn).await?);
-    let opened = found.expect("letters").into_iter().map(|(id, sealed)| {
-        let sealed = sealed.expect("a letter that was not sent");
-        StoredEmail::open(&seal, MailId(id.0), &sealed).expect("a letter")
+    let opened = found.expect("emails").into_iter().map(|(id, sealed)| {
+        let sealed = sealed.expect("an unsent email");
+        StoredEmail::open(&seal, MailId(id.0), &sealed).expect("an email")
     });
     opened.filter(|it| it.to == address).collect()
 }
@@ -35,10 +35,10 @@ pub async fn names_to(app: &TestApp, address: &str) -> Vec<String> {
     letters_to(app, address).await.into_iter().map(|it| it.letter).collect()
 }
 
-/// The link in the last letter to an address.
+/// Returns the link in the last email to an address.
 pub async fn link_to(app: &TestApp, address: &str) -> String {
-    let letters = letters_to(app, address).await;
-    letters.last().expect("a letter").fields["link"].clone()
+    let emails = letters_to(app, address).await;
+    emails.last().expect("an email").fields["link"].clone()
 }
 
 /// Returns the target of a link: path and query.
@@ -47,12 +47,12 @@ pub fn target<'a>(app: &TestApp, link: &'a str) -> &'a str {
     link.strip_prefix(config.server.public_url.as_str()).expect("a link to this server")
 }
 
-/// Follows a link as a program does that reads JSON.
+/// Follows a link as a client that accepts JSON.
 pub async fn redeem(client: &Client, path: &str) -> Answer {
     client.send("GET", path, &[("accept", "application/json")], b"").await
 }
 
-/// The token in a link.
+/// Returns the token in a link.
 pub fn token(link: &str) -> &str {
     link.rsplit_once("token=").expect("a token").1
 }

@@ -1,4 +1,4 @@
-//! Composed servers for tests, and those who call them: clients, browsers,
+//! Composed servers for tests, with their counterparts: clients, browsers,
 //! authenticators, devices, upstreams and relays.
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "for tests")]

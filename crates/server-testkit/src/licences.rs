@@ -7,13 +7,13 @@ use pia_policy::{SigningKey, Terms};
 
 use crate::harness::{licence, terms};
 
-/// A licence that somebody else signed.
+/// Returns a licence that is signed with a foreign key.
 pub fn foreign() -> String {
     let key = SigningKey::generate().expect("a key");
     key.issue(&terms()).expect("a licence")
 }
 
-/// A licence whose signature belongs to other terms.
+/// Returns a licence whose signature belongs to other terms.
 pub fn forged() -> String {
     let (small, large) =
         (Terms { max_users: Some(1), ..terms() }, Terms { max_users: None, ..terms() });
@@ -23,7 +23,7 @@ pub fn forged() -> String {
     format!("{signed}.{signature}")
 }
 
-/// A licence that has ended.
+/// Returns an expired licence.
 pub fn ended() -> String {
     let ago = |seconds| SystemClock.now() - Duration::from_secs(seconds);
     licence(&Terms { issued_at: ago(100), expires_at: Some(ago(10)), ..terms() })

@@ -1,4 +1,4 @@
-//! A device of the desktop client's kind.
+//! A device of an encrypted account, such as the desktop client.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,15 +10,15 @@ use uuid::Uuid;
 
 use crate::client::{Answer, Client};
 
-/// A device with its keys. What it wraps is not encrypted: the server does not
-/// look into it.
+/// Device with its keys. Its "ciphertexts" are not encrypted, as the server
+/// cannot read them anyway.
 pub struct Machine {
     /// Id of the device.
     pub id: String,
     signer: EcdsaKeyPair,
 }
 
-/// Bytes that stand for something encrypted, in Base64.
+/// Returns bytes in Base64, in place of a ciphertext.
 pub fn text(byte: u8, length: usize) -> String {
     STANDARD.encode(vec![byte; length])
 }
@@ -26,18 +26,18 @@ pub fn text(byte: u8, length: usize) -> String {
 /// Proof key of the recovery copy.
 const PROOF_KEY: [u8; 32] = [42; 32];
 
-/// Proof key, as a device sends it.
+/// Returns the proof key, as a device sends it.
 pub fn proof_key() -> Value {
     json!({ "proofKey": STANDARD.encode(PROOF_KEY), "version": 1 })
 }
 
-/// Proof of the recovery key over a session.
+/// Computes the proof of the recovery key over a session.
 pub fn proof(session: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, &PROOF_KEY);
     STANDARD.encode(hmac::sign(&key, session.as_bytes()))
 }
 
-/// Recovery copy, as a device sends it.
+/// Returns the recovery copy, as a device sends it.
 pub fn recovery_copy() -> Value {
     json!({
         "ciphertext": text(3, 60),
@@ -60,12 +60,12 @@ impl Machine {
         Self { id: Uuid::now_v7().to_string(), signer: signer.expect("a key") }
     }
 
-    /// Public key, in Base64.
+    /// Returns the public key, in Base64.
     pub fn public_key(&self) -> String {
         STANDARD.encode(self.signer.public_key())
     }
 
-    /// Returns the request of a device, with nulls as the client sends them.
+    /// Returns the body of its registration, with nulls as the client sends them.
     pub fn registration(&self) -> Value {
         json!({
             "deviceId": self.id,
@@ -77,20 +77,20 @@ impl Machine {
         })
     }
 
-    /// Registers; returns the response.
+    /// Registers the device and returns the body of the response.
     pub async fn register(&self, client: &Client) -> Value {
-        let answer = client.post("/api/e2ee/devices/register", &self.registration()).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        answer.body
+        let response = client.post("/api/e2ee/devices/register", &self.registration()).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        response.body
     }
 
-    /// The session by which it asks to be let in.
+    /// Registers the device and returns its onboarding session.
     pub async fn requests(&self, client: &Client) -> String {
         let session = self.register(client).await["onboardingSessionId"].clone();
         session.as_str().expect("a session").to_owned()
     }
 
-    /// The key as it wraps it for itself.
+    /// Returns the key that it wrapped for itself.
     pub fn own_key(&self, byte: u8) -> Value {
         json!({
             "deviceId": self.id,
@@ -110,12 +110,12 @@ impl Machine {
         client.post(&self.path("wrapped-umk"), &self.own_key(byte)).await
     }
 
-    /// Path of one of its resources.
-    pub fn path(&self, what: &str) -> String {
-        format!("/api/e2ee/devices/{}/{what}", self.id)
+    /// Returns the path of one of its resources.
+    pub fn path(&self, resource: &str) -> String {
+        format!("/api/e2ee/devices/{}/{resource}", self.id)
     }
 
-    /// Signature over what version 1 or 2 of an approval signs.
+    /// Returns the body of an approval, signed in version 1 or 2.
     pub fn approval(&self, target: &Self, session: &str, version: Option<u8>) -> Value {
         let (wrapped, salt) = (text(7, 60), text(8, 32));
         let (id, key) = (&target.id, target.public_key());
@@ -138,7 +138,7 @@ impl Machine {
         approval
     }
 
-    /// Body of its activation by the recovery code.
+    /// Returns the body of its activation by the recovery code.
     pub fn activation(&self, session: &str, proof: &str) -> Value {
         json!({
             "deviceId": self.id,
@@ -150,7 +150,7 @@ impl Machine {
     }
 }
 
-/// Encrypts the account with its first device, and sets recovery up as the
+/// Encrypts the account with its first device, and sets up recovery as the
 /// client does.
 pub async fn encrypt(client: &Client) -> Machine {
     let first = Machine::new();

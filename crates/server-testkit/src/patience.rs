@@ -1,21 +1,21 @@
-//! Waiting for what comes in its own time.
+//! Polling for asynchronous results.
 
 use std::time::Duration;
 
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Longer than anything that is waited for takes.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Timeout, longer than any awaited operation takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Looks until there is something to see.
-pub async fn until<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let looking = async {
-        let mut tick = tokio::time::interval(LOOK_EVERY);
+/// Polls until there is a result; panics at the timeout.
+pub async fn until<T>(mut poll: impl AsyncFnMut() -> Option<T>) -> T {
+    let polling = async {
+        let mut tick = tokio::time::interval(POLL_INTERVAL);
         loop {
             tick.tick().await;
-            if let Some(found) = look().await {
+            if let Some(found) = poll().await {
                 return found;
             }
         }
     };
-    tokio::time::timeout(PATIENCE, looking).await.expect("what is waited for")
+    tokio::time::timeout(PATIENCE, polling).await.expect("a result in time")
 }

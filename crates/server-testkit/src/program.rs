@@ -1,4 +1,4 @@
-//! The real binary, in a folder of its own.
+//! The real binary, in its own folder.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
@@ -14,14 +14,14 @@ use crate::client::Client;
 use crate::harness::{JWT_KEY, MASTER_KEY, licence, terms};
 use crate::patience::until;
 
-/// Call of the binary.
+/// Invocation of the binary.
 pub struct Call {
     dir: Arc<TempDir>,
     variables: Vec<(String, String)>,
     arguments: Vec<String>,
 }
 
-/// The binary while it serves; killed when dropped.
+/// Running server; killed on drop.
 pub struct ServerProcess {
     /// Address that it listens on.
     pub addr: SocketAddr,
@@ -30,11 +30,11 @@ pub struct ServerProcess {
     _dir: Arc<TempDir>,
 }
 
-/// The lines that it has logged so far.
+/// Log lines so far.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
-/// The least that Development requests, and settings that make tests quick.
+/// Settings that Development requires, and those that make tests quick.
 const BASE: &[(&str, &str)] = &[
     ("PIA_ENVIRONMENT", "Development"),
     ("JWT_SECRET_KEY", JWT_KEY),
@@ -49,18 +49,18 @@ const BASE: &[(&str, &str)] = &[
 ];
 
 impl Call {
-    /// Program in Development, in an empty folder.
+    /// Creates an invocation in Development, in an empty folder.
     pub fn new() -> Self {
         Self { arguments: Vec::new(), ..Self::bare() }.with_all(BASE)
     }
 
-    /// With nothing set at all.
+    /// Creates an invocation without any setting.
     pub fn bare() -> Self {
         let dir = Arc::new(tempfile::tempdir().expect("a folder"));
         Self { dir, variables: Vec::new(), arguments: Vec::new() }
     }
 
-    /// Another call in the same folder, with the same variables.
+    /// Creates another invocation in this folder, with the same variables.
     pub fn beside(&self) -> Self {
         let (dir, variables) = (Arc::clone(&self.dir), self.variables.clone());
         Self { dir, variables, arguments: Vec::new() }
@@ -70,37 +70,37 @@ impl Call {
         variables.iter().fold(self, |call, (name, value)| call.with(name, value))
     }
 
-    /// With a variable of its environment.
+    /// Sets an environment variable.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.retain(|(it, _)| it != name);
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Without a variable.
+    /// Removes an environment variable.
     pub fn without(mut self, name: &str) -> Self {
         self.variables.retain(|(it, _)| it != name);
         self
     }
 
-    /// With an argument.
+    /// Adds an argument.
     pub fn argument(mut self, argument: &str) -> Self {
         self.arguments.push(argument.to_owned());
         self
     }
 
-    /// With a file in its folder.
+    /// Writes a file to its folder.
     pub fn file(self, name: &str, content: &str) -> Self {
         std::fs::write(self.dir().join(name), content).expect("a file");
         self
     }
 
-    /// With a licence in its folder.
+    /// Writes a valid licence to its folder.
     pub fn licensed(self) -> Self {
         self.file("license.lic", &licence(&terms()))
     }
 
-    /// Folder that it runs in.
+    /// Returns its working directory.
     pub fn dir(&self) -> &Path {
         self.dir.path()
     }
@@ -116,28 +116,28 @@ impl Call {
         command
     }
 
-    /// Runs it to its end.
+    /// Runs it until it exits.
     pub fn run(&self) -> Output {
         self.command().output().expect("the binary")
     }
 
-    /// Runs what must fail, and gives what it says.
+    /// Runs it, which must fail, and returns its standard error.
     pub fn fails(&self) -> String {
         let output = self.run();
-        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success(), "it did not fail: {reported}");
-        assert!(output.stdout.is_empty(), "it said more than it was asked");
-        reported
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "it did not fail: {errors}");
+        assert!(output.stdout.is_empty(), "it wrote to standard output");
+        errors
     }
 
     /// Starts it and waits until it listens.
     pub async fn start(&self) -> ServerProcess {
         let mut child = self.command().stderr(Stdio::piped()).spawn().expect("the binary");
         let (log, lines) = (Log::default(), child.stderr.take().expect("a log"));
-        let stored = log.clone();
+        let written = log.clone();
         thread::spawn(move || {
             for line in BufReader::new(lines).lines().map_while(Result::ok) {
-                stored.lines().push(line);
+                written.lines().push(line);
             }
         });
         let listening = until(async || {
@@ -151,17 +151,17 @@ impl Call {
 }
 
 impl ServerProcess {
-    /// Creates a caller without tokens.
+    /// Creates a client without tokens.
     pub fn stranger(&self) -> Client {
         Client::new(self.addr)
     }
 
-    /// Waits for a line with this message or code.
+    /// Waits for a log line with this message or code, and returns it.
     pub async fn logs(&self, message: &str) -> Value {
         until(async || self.log.find(message)).await
     }
 
-    /// Waits for a line with this message on this setting.
+    /// Waits for a log line with this message about this setting.
     pub async fn logs_of_setting(&self, message: &str, key: &str) {
         let found = async || {
             let lines = self.log.lines();
@@ -171,7 +171,7 @@ impl ServerProcess {
         until(found).await;
     }
 
-    /// All that was logged so far.
+    /// Returns the log so far.
     pub fn log(&self) -> String {
         self.log.lines().join("\n")
     }
@@ -183,12 +183,12 @@ impl ServerProcess {
         assert!(sent.success(), "no signal was sent");
     }
 
-    /// The process's id.
+    /// Returns the id of the process.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits for its end.
+    /// Waits until it exits.
     pub async fn end(mut self) -> ExitStatus {
         until(async || self.child.try_wait().expect("a child")).await
     }
@@ -215,7 +215,7 @@ impl Log {
     }
 }
 
-/// The most memory that a process ever had, in bytes.
+/// Returns the peak memory of a process, in bytes.
 pub fn peak(program: &ServerProcess) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{}/status", program.id()));
     let status = status.expect("a process");
@@ -223,8 +223,8 @@ pub fn peak(program: &ServerProcess) -> usize {
     line.trim().trim_end_matches("kB").trim().parse::<usize>().expect("a number") << 10
 }
 
-/// The server's binary, which Cargo builds for its integration tests.
-#[expect(clippy::disallowed_methods, reason = "Cargo tells it at run time alone")]
+/// Returns the path of the server's binary, which Cargo builds for its integration tests.
+#[expect(clippy::disallowed_methods, reason = "Cargo sets it at run time only")]
 fn binary() -> String {
     std::env::var("CARGO_BIN_EXE_pia-server").expect("a test that Cargo runs")
 }

@@ -1,4 +1,4 @@
-//! Servers that send mail, and the relay that takes it.
+//! Servers that send mail, and the relay that they send it to.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -12,16 +12,16 @@ use crate::harness::{Setting, TestApp};
 
 pub use pia_testkit::relay::{DeliveredMail, FakeRelay, RelayBehaviour};
 
-/// From whom all mail of these tests is.
+/// Sender of all mail in these tests.
 pub const FROM: &str = "pia@pia.example";
 
 impl Setting {
-    /// With this relay for its mail.
+    /// Sends its mail through this relay.
     pub fn with_relay(self, relay: &FakeRelay) -> Self {
         self.with_relay_at(relay.port)
     }
 
-    /// With a relay that may or may not listen there.
+    /// Sends its mail to this port, where a relay may or may not listen.
     pub fn with_relay_at(self, port: u16) -> Self {
         self.with("Smtp__Host", "localhost")
             .with("Smtp__Port", port)
@@ -30,21 +30,21 @@ impl Setting {
     }
 }
 
-/// Row of an email that was not sent.
+/// Row of an unsent email.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable)]
 pub struct WaitingMail {
-    /// Name of the letter.
+    /// Name of the email.
     pub letter: String,
-    /// Number of tries.
+    /// Number of attempts.
     pub tries: i32,
     /// True if its text is sealed.
     pub is_sealed: bool,
-    /// Reason why the last try failed.
+    /// Reason of the last failure.
     pub failure: Option<String>,
 }
 
 impl TestApp {
-    /// Puts a mail into its outbox, as a change would that it belongs to.
+    /// Puts an email into the outbox, as the change that it belongs to would.
     pub async fn queue(&self, mail: Mail) {
         let config = self.config.latest();
         let keys = MasterKeys { current: config.encryption.master_key.clone(), previous: None };
@@ -55,10 +55,10 @@ impl TestApp {
                 conn.write_effects(&db, &effects).await
             })
         };
-        written.await.expect("a mail that waits");
+        written.await.expect("a queued email");
     }
 
-    /// Takes an account away, with all that goes with it.
+    /// Deletes an account and the rows that belong to it.
     pub async fn remove(&self, user: UserId) {
         let db = open(self);
         let account = diesel::delete(accounts::table.find(DbUid(user.0)));
@@ -67,7 +67,7 @@ impl TestApp {
         assert_eq!(done.expect("an account"), 1);
     }
 
-    /// Returns the emails in its outbox.
+    /// Returns the emails in the outbox.
     pub async fn mails(&self) -> Vec<WaitingMail> {
         let db = open(self);
         let rows = mails::table.order(mails::id).select((
@@ -83,7 +83,7 @@ impl TestApp {
 }
 
 impl Client {
-    /// The account's id, for a letter to it.
+    /// Returns the id of the account.
     pub fn user_id(&self) -> UserId {
         UserId(self.user.as_deref().and_then(|it| it.parse().ok()).expect("an id"))
     }

@@ -1,11 +1,11 @@
-//! Clocks that tests set.
+//! Clocks that tests control.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use pia_kernel::{Clock, Timestamp};
 
-/// A clock that stands still.
+/// Clock that stands still.
 #[derive(Debug, Clone, Copy)]
 pub struct FixedClock(pub Timestamp);
 
@@ -15,22 +15,22 @@ impl Clock for FixedClock {
     }
 }
 
-/// A clock that moves when a test says so. Share it in an `Arc`.
+/// Clock that moves only when a test sets it. Share it in an `Arc`.
 #[derive(Debug)]
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// A clock that stands at `now`.
+    /// Creates a clock that stands at `now`.
     pub fn new(now: Timestamp) -> Self {
         Self(AtomicI64::new(now.micros()))
     }
 
-    /// Lets so much time pass.
+    /// Advances the clock.
     pub fn advance(&self, by: Duration) {
         self.set(self.now() + by);
     }
 
-    /// Moves it to `now`, which may lie before.
+    /// Sets the clock, forwards or backwards.
     pub fn set(&self, now: Timestamp) {
         self.0.store(now.micros(), Ordering::Release);
     }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manual_clock_moves_only_when_reported() {
+    fn a_manual_clock_moves_only_when_advanced() {
         let clock = ManualClock::new(Timestamp::UNIX_EPOCH);
 
         clock.advance(Duration::from_secs(3));

@@ -1,6 +1,6 @@
 //! A fresh database of each kind, and tests that run on both.
 
-#![expect(clippy::expect_used, reason = "only tests come here")]
+#![expect(clippy::expect_used, reason = "for tests")]
 
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use pia_kernel::{LiveSetting, Secret};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
-/// Makes a test of each case for each backend.
+/// Generates a test of each case for each backend.
 #[macro_export]
 macro_rules! contract {
     ($($case:ident),* $(,)?) => {
@@ -33,12 +33,12 @@ macro_rules! contract {
     };
 }
 
-/// The database that the others of this process are copied from: copying one
-/// is faster than migrating it.
+/// Template that this process copies its databases from, as copying is faster
+/// than migrating.
 static TEMPLATE: OnceCell<String> = OnceCell::const_new();
 
-/// A database of one test's own. SQLite's is removed when this is dropped,
-/// PostgreSQL's with the throw-away cluster.
+/// Database of a single test. SQLite's is removed on drop, PostgreSQL's with the
+/// temporary cluster.
 pub struct TestDatabase {
     /// Connection string of the database.
     pub url: String,
@@ -47,14 +47,14 @@ pub struct TestDatabase {
 }
 
 impl TestDatabase {
-    /// A file in a folder of its own, which does not exist yet.
+    /// Returns a database in a file that does not exist yet.
     pub fn sqlite() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let url = format!("sqlite://{}/test.db", dir.path().display());
         Self { url, provider: DatabaseKind::Sqlite, _dir: Some(dir) }
     }
 
-    /// A database with every table in the cluster that `TEST_POSTGRES_URL`
+    /// Creates a migrated database in the cluster that `TEST_POSTGRES_URL`
     /// names.
     pub async fn postgres() -> Self {
         let template = TEMPLATE.get_or_init(|| async {
@@ -65,7 +65,7 @@ impl TestDatabase {
         Self::create(&format!("TEMPLATE {}", template.await)).await
     }
 
-    /// A database without any table in that cluster.
+    /// Creates a database without tables in that cluster.
     pub async fn empty_postgres() -> Self {
         Self::create("TEMPLATE template0").await
     }
@@ -75,38 +75,41 @@ impl TestDatabase {
         DatabaseTarget::parse(self.provider, &self.url).expect("a connection string")
     }
 
-    /// Kind of the database.
+    /// Returns the kind of the database.
     pub fn provider(&self) -> DatabaseKind {
         self.provider
     }
 
-    /// Opens it, with its tables in place.
+    /// Migrates and opens the database.
     pub async fn connect(&self) -> Database {
-        // The power will not fail, and waiting for the disk takes long.
+        // Durability is not needed, and syncing to disk is slow.
         let options =
             DatabaseOptions { synchronous: Synchronous::Normal, ..DatabaseOptions::default() };
         let startup = Startup { target: self.target(), migration_target: None, options };
         start(startup).await.expect("a database").with_effects(seal(), LiveSetting::new(true))
     }
 
-    async fn create(how: &str) -> Self {
+    async fn create(template: &str) -> Self {
         let cluster = cluster();
         let name = format!("t_{}", Uuid::now_v7().simple());
         let mut admin = AsyncPgConnection::establish(&format!("{cluster}/postgres"))
             .await
             .expect("the cluster that TEST_POSTGRES_URL names");
-        admin.batch_execute(&format!("CREATE DATABASE {name} {how}")).await.expect("a database");
+        admin
+            .batch_execute(&format!("CREATE DATABASE {name} {template}"))
+            .await
+            .expect("a database");
         Self { url: format!("{cluster}/{name}"), provider: DatabaseKind::Postgres, _dir: None }
     }
 }
 
-/// Returns the key that databases of [`TestDatabase::connect`] seal with.
+/// Returns the keys that databases of [`TestDatabase::connect`] seal with.
 pub fn seal() -> ServerSeal {
     ServerSeal::new(MasterKeys { current: Secret::new([7; 32]), previous: None })
 }
 
 fn cluster() -> String {
-    #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
+    #[expect(clippy::disallowed_methods, reason = "a test reads the environment itself")]
     let cluster = std::env::var("TEST_POSTGRES_URL");
     cluster.expect("TEST_POSTGRES_URL is not set: run `cargo xtask test`, which starts PostgreSQL")
 }

@@ -1,6 +1,6 @@
-"""A mail relay that tells its parent each mail it takes, a line of JSON each.
+"""A mail relay that writes each accepted email to standard output, one line of JSON each.
 
-Its one argument says how it behaves; it ends when its input does.
+Its only argument configures its behaviour; it ends when its input does.
 """
 
 import asyncio
@@ -21,14 +21,14 @@ OPTIONS = json.loads(sys.argv[1])
 COUNTS = {"defer": OPTIONS["defer"], "drop": OPTIONS["drop"], "connections": 0}
 
 
-def tell(what):
-    print(json.dumps(what), flush=True)
+def emit(value):
+    print(json.dumps(value), flush=True)
 
 
-def spend(what):
-    left = COUNTS[what]
-    COUNTS[what] = max(0, left - 1)
-    return left > 0
+def spend(counter):
+    remaining = COUNTS[counter]
+    COUNTS[counter] = max(0, remaining - 1)
+    return remaining > 0
 
 
 def part(message, kind):
@@ -56,7 +56,7 @@ class Handler:
             server.transport.abort()
             return "421 gone"
         message = email.message_from_bytes(envelope.content, policy=email.policy.default)
-        tell(
+        emit(
             {
                 "from": envelope.mail_from,
                 "to": envelope.rcpt_tos,
@@ -73,7 +73,7 @@ class Handler:
         return "250 OK"
 
     async def handle_EHLO(self, server, session, envelope, hostname, responses):
-        # A session begins anew with each EHLO, the one after STARTTLS included.
+        # Each EHLO starts a new session, including the one after STARTTLS.
         session.pia_connection = server.pia_connection
         session.host_name = hostname
         return responses
@@ -96,7 +96,7 @@ def context():
 
 
 def server():
-    asks = OPTIONS["user"] is not None
+    requires_user = OPTIONS["user"] is not None
     starttls = context() if OPTIONS["tls"] == "starttls" else None
     made = SMTP(
         Handler(),
@@ -104,8 +104,8 @@ def server():
         enable_SMTPUTF8=False,
         tls_context=starttls,
         require_starttls=starttls is not None,
-        authenticator=authenticate if asks else None,
-        auth_required=asks,
+        authenticator=authenticate if requires_user else None,
+        auth_required=requires_user,
         auth_require_tls=starttls is not None,
     )
     COUNTS["connections"] += 1
@@ -125,7 +125,7 @@ async def main():
     else:
         wrapped = context() if OPTIONS["tls"] == "wrapped" else None
         listening = await loop.create_server(server, "127.0.0.1", port, ssl=wrapped)
-    tell({"port": listening.sockets[0].getsockname()[1]})
+    emit({"port": listening.sockets[0].getsockname()[1]})
     await loop.run_in_executor(None, sys.stdin.read)
 
 

@@ -1,7 +1,7 @@
-//! A mail relay of a test's own: Python's `aiosmtpd`, which knows nothing of
-//! how we write mails.
+//! A mail relay for a single test: Python's `aiosmtpd`, an independent parser of
+//! the emails that we format.
 
-#![expect(clippy::expect_used, reason = "only tests come here")]
+#![expect(clippy::expect_used, reason = "for tests")]
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -16,26 +16,26 @@ use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 const SCRIPT: &str = include_str!("relay.py");
-/// Longer than anything a test waits for on purpose.
+/// Timeout, longer than any intended wait of a test.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Behaviour of a relay. By default it accepts everything from anybody, in
-/// plaintext.
+/// Behaviour of a relay. By default it accepts every email, without
+/// authentication and in plaintext.
 #[derive(Debug, Clone, Default)]
 pub struct RelayBehaviour {
     /// TLS of the relay.
     pub tls: RelayTls,
-    /// Name and password that it requests.
+    /// User name and password that it requires.
     pub user: Option<(&'static str, &'static str)>,
-    /// Number of mails it puts off before it takes one.
+    /// Number of recipients that it defers before it accepts one.
     pub defer: u32,
-    /// Number of emails at which it hangs up midway.
+    /// Number of emails during which it closes the connection.
     pub drop: u32,
-    /// True if it knows nobody.
+    /// True if it rejects every recipient.
     pub refuse: bool,
-    /// True if it takes mail from nobody.
+    /// True if it rejects every sender.
     pub refuse_sender: bool,
-    /// True if it never says a word.
+    /// True if it never sends anything.
     pub silent: bool,
     /// Port to listen on; any if 0.
     pub port: u16,
@@ -47,82 +47,82 @@ pub enum RelayTls {
     /// No TLS.
     #[default]
     Never,
-    /// TLS, once it was requested, and nothing before.
+    /// TLS after `STARTTLS`, which is required.
     StartTls,
     /// TLS from the beginning.
     Wrapped,
 }
 
-/// A mail that was delivered.
+/// Email that the relay accepted.
 #[derive(Debug, Clone, Deserialize)]
 pub struct DeliveredMail {
-    /// From whom it came, as the envelope says.
+    /// Sender of the envelope.
     pub from: String,
     /// Recipients of the envelope.
     pub to: Vec<String>,
-    /// The headers, decoded, with their names in lower case.
+    /// Decoded headers, with their names in lower case.
     pub headers: Vec<(String, String)>,
-    /// Text for programs that show no HTML.
+    /// Plain-text part.
     pub text: String,
-    /// HTML for all others.
+    /// HTML part.
     pub html: String,
-    /// All of it, as it came.
+    /// Raw message.
     pub raw: String,
-    /// True if nobody could read along.
+    /// True if the connection was encrypted.
     pub encrypted: bool,
-    /// User that authenticated, if the relay requests one.
+    /// Authenticated user, if the relay requires one.
     pub user: Option<String>,
-    /// Over which of the relay's connections it came, counted from one.
+    /// Number of the connection that it arrived on, counted from one.
     pub connection: u32,
-    /// With which name the relay was greeted there (EHLO).
+    /// Name in the client's `EHLO` on that connection.
     pub greeting: String,
 }
 
 impl DeliveredMail {
-    /// The one header of this name.
+    /// Returns the only header of this name; `None` if there are several.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut found = self.headers.iter().filter(|(it, _)| it == name);
         let first = found.next().map(|(_, value)| value.as_str());
         first.filter(|_| found.next().is_none())
     }
 
-    /// Subject.
+    /// Returns the subject.
     pub fn subject(&self) -> &str {
         self.header("subject").unwrap_or_default()
     }
 
-    /// The links in its text, in their order; the first is what it requests, if
-    /// it requests something.
+    /// Returns the links in its text, in order. The first is the call to action,
+    /// if the email has one.
     pub fn links(&self) -> Vec<String> {
         let words = self.text.split_whitespace();
         words.filter(|it| it.starts_with("http")).map(str::to_owned).collect()
     }
 
-    /// The first of its links.
+    /// Returns the first link.
     pub fn link(&self) -> String {
         self.links().into_iter().next().expect("a link")
     }
 }
 
-/// A relay that runs until it is dropped.
+/// Relay that runs until it is dropped.
 pub struct FakeRelay {
     /// Port on `127.0.0.1`.
     pub port: u16,
-    /// The certificate that it shows, which is for `localhost`.
+    /// Certificate that it presents, issued for `localhost`.
     pub certificate: PathBuf,
     child: Child,
-    /// Read at once: a relay whose words nobody reads falls silent.
+    /// Emails, received eagerly: a relay whose output is not read would block.
     delivered: Mutex<UnboundedReceiver<DeliveredMail>>,
     _dir: TempDir,
 }
 
 impl FakeRelay {
-    /// One that takes everything.
+    /// Starts a relay that accepts everything.
     pub async fn start() -> Self {
         Self::with_behaviour(RelayBehaviour::default()).await
     }
 
-    /// One that behaves so.
+    /// Starts a relay with this behaviour.
     pub async fn with_behaviour(behaviour: RelayBehaviour) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let certificate = certify(dir.path());
@@ -134,44 +134,44 @@ impl FakeRelay {
             .spawn()
             .expect("the interpreter that TEST_PYTHON names");
         let stdout = child.stdout.take().expect("an output");
-        let mut words = BufReader::new(stdout).lines();
-        let first = tokio::time::timeout(PATIENCE, read_line::<Listening>(&mut words)).await;
+        let mut lines = BufReader::new(stdout).lines();
+        let first = tokio::time::timeout(PATIENCE, read_line::<Listening>(&mut lines)).await;
         let port = first.expect("a relay in time").expect("a relay that listens").port;
-        let (sender, reported) = unbounded_channel();
+        let (sender, delivered) = unbounded_channel();
         #[expect(clippy::disallowed_methods, reason = "ends with the relay")]
         let _reading = tokio::spawn(async move {
-            while let Some(mail) = read_line(&mut words).await {
-                // Nobody may ask any more.
+            while let Some(mail) = read_line(&mut lines).await {
+                // The receiver may be gone.
                 drop(sender.send(mail));
             }
         });
-        Self { port, certificate, child, delivered: Mutex::new(reported), _dir: dir }
+        Self { port, certificate, child, delivered: Mutex::new(delivered), _dir: dir }
     }
 
-    /// Returns the host as settings name it.
+    /// Returns the host name for settings.
     pub fn host(&self) -> &'static str {
         "localhost"
     }
 
-    /// The next mail that it takes.
+    /// Waits for the next email that it accepts.
     pub async fn next_mail(&self) -> DeliveredMail {
         let next =
             tokio::time::timeout(PATIENCE, async { self.delivered.lock().await.recv().await });
-        next.await.expect("a mail in time").expect("a mail")
+        next.await.expect("an email in time").expect("an email")
     }
 
-    /// Ends it. Answers the mails that it took and that were not requested.
+    /// Stops the relay and returns the accepted emails that no test has read yet.
     pub async fn stop(mut self) -> Vec<DeliveredMail> {
         drop(self.child.stdin.take());
-        let mut reported = self.delivered.lock().await;
-        let mut left = Vec::new();
+        let mut delivered = self.delivered.lock().await;
+        let mut remaining = Vec::new();
         let reading = async {
-            while let Some(mail) = reported.recv().await {
-                left.push(mail);
+            while let Some(mail) = delivered.recv().await {
+                remaining.push(mail);
             }
         };
         tokio::time::timeout(PATIENCE, reading).await.expect("a relay that ends");
-        left
+        remaining
     }
 }
 
@@ -181,14 +181,14 @@ struct Listening {
 }
 
 async fn read_line<T: for<'a> Deserialize<'a>>(
-    words: &mut Lines<BufReader<ChildStdout>>,
+    lines: &mut Lines<BufReader<ChildStdout>>,
 ) -> Option<T> {
-    let line = words.next_line().await.expect("a readable output")?;
+    let line = lines.next_line().await.expect("a readable output")?;
     Some(serde_json::from_str(&line).expect("a line of JSON"))
 }
 
 fn python() -> String {
-    #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
+    #[expect(clippy::disallowed_methods, reason = "a test reads the environment itself")]
     let python = std::env::var("TEST_PYTHON");
     python.expect("TEST_PYTHON is not set: run `cargo xtask test`, which installs aiosmtpd")
 }

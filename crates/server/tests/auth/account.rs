@@ -1,4 +1,4 @@
-//! Taking one's data along, and leaving.
+//! Exporting and deleting accounts.
 
 mod delete;
 mod export;
@@ -14,6 +14,6 @@ async fn execute(app: &TestApp, sql: &str) {
     app.execute(sql).await;
 }
 
-async fn leave(client: &Client, password: &str) -> Answer {
+async fn delete_account(client: &Client, password: &str) -> Answer {
     client.post(DELETE, &json!({ "confirm": "DELETE", "password": password })).await
 }

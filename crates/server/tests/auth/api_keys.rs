@@ -1,4 +1,4 @@
-//! API keys: what scripts call the AI proxy with.
+//! API keys, with which scripts call the AI proxy.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,19 +19,19 @@ use pia_web::Access;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{faults, sign_in};
+use super::{field_errors, sign_in};
 
 on_both_databases!(
     a_script_calls_models_with_a_key,
-    a_key_is_made_presented_once_and_listed,
-    a_key_that_is_taken_away_opens_nothing_at_once,
-    the_operator_lists_keys_and_takes_them_away,
-    a_key_is_good_until_its_end,
-    in_a_browser_a_key_is_a_wrong_token,
+    a_key_is_created_returned_once_and_listed,
+    a_revoked_key_is_rejected_at_once,
+    the_operator_lists_and_revokes_keys,
+    a_key_is_valid_until_it_expires,
+    a_key_is_rejected_in_browsers,
     a_key_is_refused_what_its_owner_is_refused,
-    a_key_ends_with_its_owners_stay_and_not_with_another_password,
-    no_key_is_made_without_a_proof_or_by_an_app,
-    keys_that_are_made_up_do_not_reach_the_database_without_end,
+    a_key_survives_a_password_change_but_not_its_owners_account,
+    no_key_is_created_without_a_proof_or_by_an_app_password,
+    made_up_keys_are_rate_limited,
 );
 
 const PATH: &str = "/auth/api-keys";
@@ -53,44 +53,44 @@ async fn a_script_calls_models_with_a_key(database: TestDatabase) {
 
     let status = script.get("/api/ai/status").await;
     let templates = script.get(TEMPLATES).await;
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for path in [CHAT, COMPLETIONS] {
-        answers.push(script.post(path, &chat_request("good day")).await);
+        responses.push(script.post(path, &chat_request("good day")).await);
     }
-    let better = script.post(OPTIMIZE, &json!({ "text": "good day" })).await;
+    let optimized = script.post(OPTIMIZE, &json!({ "text": "good day" })).await;
     let listed = ada.get(PATH).await;
 
-    assert_eq!((status.status, templates.status, better.status), (200, 200, 200));
-    for answer in answers {
-        let message = &answer.body["choices"][0]["message"]["content"];
-        assert_eq!((answer.status, message), (200, &json!("Demo answer to: good day")));
+    assert_eq!((status.status, templates.status, optimized.status), (200, 200, 200));
+    for response in responses {
+        let content = &response.body["choices"][0]["message"]["content"];
+        assert_eq!((response.status, content), (200, &json!("Demo answer to: good day")));
     }
     let used = text(&listed.body["items"][0]["lastUsedAt"]);
     assert!(used.ends_with('Z'), "{used}");
     let ada = ada.user.as_deref().expect("an id").replace('-', "").to_uppercase();
-    let theirs = match app.database().provider() {
+    let usage = match app.database().provider() {
         pia_storage::DatabaseKind::Sqlite => format!("ai_usage WHERE hex(user_id) = '{ada}'"),
         pia_storage::DatabaseKind::Postgres => format!("ai_usage WHERE user_id = '{ada}'"),
     };
-    until(async || (app.count(&theirs).await == 3).then_some(())).await;
+    until(async || (app.count(&usage).await == 3).then_some(())).await;
 }
 
-async fn a_key_is_made_presented_once_and_listed(database: TestDatabase) {
+async fn a_key_is_created_returned_once_and_listed(database: TestDatabase) {
     let app = Setting::on(database).with_mail().start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
 
     let plain = create_api_key(&ada, json!({ "name": " Nightly " })).await;
-    let bound = json!({
+    let fields = json!({
         "name": "CI", "scopes": ["ai"], "expiresAt": "2099-01-02T03:04:05Z", "weeklyCredits": 500,
     });
-    let bound = create_api_key(&ada, bound).await;
+    let bound = create_api_key(&ada, fields).await;
     let listed = ada.get(PATH).await;
     let json = [("accept", "application/json")];
     let export = ada.send("GET", "/auth/account/export", &json, b"").await;
 
     assert_eq!(keys(&plain), ["apiKey", "createdAt", "id", "name", "scopes"]);
-    let presented = text(&plain["apiKey"]);
-    assert!(presented.len() == 47 && presented.starts_with("pia_"), "{presented}");
+    let secret = text(&plain["apiKey"]);
+    assert!(secret.len() == 47 && secret.starts_with("pia_"), "{secret}");
     let items = listed.body["items"].as_array().expect("a list");
     assert_eq!(items.iter().map(|it| text(&it["name"])).collect::<Vec<_>>(), ["Nightly", "CI"]);
     assert_eq!(keys(&items[0]), ["createdAt", "id", "name", "scopes"]);
@@ -101,29 +101,29 @@ async fn a_key_is_made_presented_once_and_listed(database: TestDatabase) {
     assert_eq!(items[1]["expiresAt"], "2099-01-02T03:04:05Z");
     assert_eq!((&items[1]["weeklyCredits"], &items[1]["scopes"]), (&json!(500), &json!(["ai"])));
     assert_eq!(bound["id"], items[1]["id"]);
-    let reported = export.body["data"]["apiKeys"].as_array().expect("keys");
-    assert_eq!(reported.len(), 2);
-    assert!(!listed.text().contains(&presented) && !export.text().contains(&presented));
+    let exported = export.body["data"]["apiKeys"].as_array().expect("keys");
+    assert_eq!(exported.len(), 2);
+    assert!(!listed.text().contains(&secret) && !export.text().contains(&secret));
     assert_eq!(bob.get(PATH).await.body, json!({ "items": [] }));
     assert_eq!(
         names_to(&app, "ada@example.org").await.iter().filter(|it| *it == "api-key-added").count(),
         2
     );
-    let noted = "audit_entries WHERE action = 'ApiKey.Created' AND object LIKE 'api-key:%'";
-    assert_eq!(app.count(noted).await, 2);
+    let entries = "audit_entries WHERE action = 'ApiKey.Created' AND object LIKE 'api-key:%'";
+    assert_eq!(app.count(entries).await, 2);
 }
 
-async fn a_key_that_is_taken_away_opens_nothing_at_once(database: TestDatabase) {
+async fn a_revoked_key_is_rejected_at_once(database: TestDatabase) {
     let app = Setting::on(database).with_mail().start().await;
     let ada = app.sign_up("ada@example.org").await;
     let (script, other) = (script(&app, &ada).await, script(&app, &ada).await);
     let id = text(&ada.get(PATH).await.body["items"][0]["id"]);
     assert_eq!((script.get(TEMPLATES).await.status, other.get(TEMPLATES).await.status), (200, 200));
 
-    let gone = remove(&ada, &id.to_uppercase()).await;
+    let removed = remove(&ada, &id.to_uppercase()).await;
     let again = remove(&ada, &id).await;
 
-    assert_eq!((gone.status, &gone.body), (200, &json!({ "success": true })));
+    assert_eq!((removed.status, &removed.body), (200, &json!({ "success": true })));
     assert_eq!(again.refusal(), (404, "not_found"));
     assert_eq!(script.get(TEMPLATES).await.refusal(), (401, "unauthorized"));
     assert_eq!((other.get(TEMPLATES).await.status, ada.get(TEMPLATES).await.status), (200, 200));
@@ -131,7 +131,7 @@ async fn a_key_that_is_taken_away_opens_nothing_at_once(database: TestDatabase) 
     assert_eq!(app.count("audit_entries WHERE action = 'ApiKey.Revoked'").await, 1);
 }
 
-async fn the_operator_lists_keys_and_takes_them_away(database: TestDatabase) {
+async fn the_operator_lists_and_revokes_keys(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let none = app.admin("api-key list ada@example.org").await.expect("a list");
@@ -147,23 +147,22 @@ async fn the_operator_lists_keys_and_takes_them_away(database: TestDatabase) {
     let id = listed.split(' ').next().unwrap_or_default();
     let revoked = app.admin(&format!("api-key revoke {id}")).await.expect("a key");
     let again = app.admin(&format!("api-key revoke {id}")).await.map_err(|err| err.to_string());
-    let nobody = app.admin("api-key list nobody@example.org").await.map_err(|err| err.to_string());
+    let unknown = app.admin("api-key list nobody@example.org").await.map_err(|err| err.to_string());
 
     assert_eq!(none, "User ada@example.org has no API keys\n");
     let lines: Vec<&str> = listed.lines().collect();
-    assert!(lines[0].contains(" Nightly, created "), "{listed}");
-    assert!(lines[0].contains(", last used "), "{listed}");
-    assert!(lines[1].ends_with(", expires 2099-01-01T00:00:00Z, never used, 9 credits per week"));
-    assert_eq!(revoked, format!("API key {id} revoked\n"));
-    assert!(again.is_err_and(|it| it.starts_with("no such API key")));
-    assert!(nobody.is_err_and(|it| it.contains("no account has the address nobody@example.org")));
+    assert!(lines[0].contains(" Nightly, made ") && lines[0].contains(", used "), "{listed}");
+    assert!(lines[1].ends_with(", until 2099-01-01T00:00:00Z, never used, 9 credits a week"));
+    assert_eq!(revoked, format!("API key {id} opens nothing any more.\n"));
+    assert!(again.is_err_and(|it| it.starts_with("there is no such API key")));
+    assert!(unknown.is_err_and(|it| it.contains("there is no such account")));
     until(async || (script.get(TEMPLATES).await.status == 401).then_some(())).await;
     let entry = "audit_identities WHERE part = 'actor' AND entry_id IN \
                  (SELECT id FROM audit_entries WHERE action = 'ApiKey.Revoked')";
     assert_eq!((app.count(entry).await, ada.get(TEMPLATES).await.status), (0, 200));
 }
 
-async fn a_key_is_good_until_its_end(database: TestDatabase) {
+async fn a_key_is_valid_until_it_expires(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock) as _).start().await;
     let ada = app.sign_up("ada@example.org").await;
@@ -180,7 +179,7 @@ async fn a_key_is_good_until_its_end(database: TestDatabase) {
     assert_eq!(ada.get(PATH).await.body["items"].as_array().map(Vec::len), Some(1));
 }
 
-async fn in_a_browser_a_key_is_a_wrong_token(database: TestDatabase) {
+async fn a_key_is_rejected_in_browsers(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let script = script(&app, &ada).await;
@@ -191,9 +190,9 @@ async fn in_a_browser_a_key_is_a_wrong_token(database: TestDatabase) {
         let own = ada.send("GET", TEMPLATES, &[header], b"").await;
         assert_eq!((refused.refusal(), own.status), ((401, "unauthorized"), 200), "{header:?}");
     }
-    // As scripts of Node.js send it.
-    let of_node = script.send("GET", TEMPLATES, &[("sec-fetch-mode", "cors")], b"").await;
-    assert_eq!(of_node.status, 200);
+    // Scripts in Node.js send this header.
+    let from_node = script.send("GET", TEMPLATES, &[("sec-fetch-mode", "cors")], b"").await;
+    assert_eq!(from_node.status, 200);
 }
 
 async fn a_key_is_refused_what_its_owner_is_refused(database: TestDatabase) {
@@ -215,12 +214,12 @@ async fn a_key_is_refused_what_its_owner_is_refused(database: TestDatabase) {
 
     assert_eq!(feature.refusal(), (403, "feature_not_licensed"));
     assert_eq!((own.status, own_again.status), (400, 400));
-    assert_eq!(budget.refusal(), (429, "rate_limited"), "its owner has spent it");
+    assert_eq!(budget.refusal(), (429, "rate_limited"), "its owner has used it up");
     assert_eq!(undeclared.refusal(), (403, "business_profile_incomplete"));
     assert_eq!(unverified.refusal(), (403, "email_not_verified"));
 }
 
-async fn a_key_ends_with_its_owners_stay_and_not_with_another_password(database: TestDatabase) {
+async fn a_key_survives_a_password_change_but_not_its_owners_account(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     let (of_ada, of_bob) = (script(&app, &ada).await, script(&app, &bob).await);
@@ -229,18 +228,23 @@ async fn a_key_ends_with_its_owners_stay_and_not_with_another_password(database:
     let change = json!({ "currentPassword": PASSWORD, "newPassword": other });
     let changed = ada.post("/auth/password", &change).await;
     let after_change = of_ada.get(TEMPLATES).await;
-    app.admin("deactivate ada@example.org").await.expect("somebody who is deactivated");
-    let left = json!({ "confirm": "DELETE", "password": PASSWORD });
-    let left = bob.post("/auth/account/delete", &left).await;
+    app.admin("deactivate ada@example.org").await.expect("a deactivated account");
+    let confirmation = json!({ "confirm": "DELETE", "password": PASSWORD });
+    let deleted = bob.post("/auth/account/delete", &confirmation).await;
 
     assert_eq!((changed.status, after_change.status), (200, 200), "{}", changed.text());
-    assert_eq!((left.status, of_bob.get(TEMPLATES).await.status), (200, 401), "{}", left.text());
+    assert_eq!(
+        (deleted.status, of_bob.get(TEMPLATES).await.status),
+        (200, 401),
+        "{}",
+        deleted.text()
+    );
     until(async || (of_ada.get(TEMPLATES).await.status == 401).then_some(())).await;
-    app.admin("reactivate ada@example.org").await.expect("somebody who is active");
-    assert_eq!(of_ada.get(TEMPLATES).await.status, 200, "keys stay, as app passwords do");
+    app.admin("reactivate ada@example.org").await.expect("a reactivated account");
+    assert_eq!(of_ada.get(TEMPLATES).await.status, 200, "keys remain valid, as app passwords do");
 }
 
-async fn keys_that_are_made_up_do_not_reach_the_database_without_end(database: TestDatabase) {
+async fn made_up_keys_are_rate_limited(database: TestDatabase) {
     let app = Setting::on(database).with("RateLimits__Global", "4").start().await;
     let ada = app.sign_up("ada@example.org").await;
     let known = script(&app, &ada).await;
@@ -255,10 +259,14 @@ async fn keys_that_are_made_up_do_not_reach_the_database_without_end(database: T
 
     assert_eq!(refused.first(), Some(&401));
     assert_eq!(refused.last(), Some(&429));
-    assert_eq!(known.get(TEMPLATES).await.status, 200, "a key that was seen is its owner's to pay");
+    assert_eq!(
+        known.get(TEMPLATES).await.status,
+        200,
+        "a known key counts towards its owner's limit"
+    );
 }
 
-async fn no_key_is_made_without_a_proof_or_by_an_app(database: TestDatabase) {
+async fn no_key_is_created_without_a_proof_or_by_an_app_password(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let new = json!({ "name": "Desktop", "password": PASSWORD });
@@ -267,12 +275,12 @@ async fn no_key_is_made_without_a_proof_or_by_an_app(database: TestDatabase) {
     let desktop = app.stranger().with_tokens(&envelope.body);
     let script = script(&app, &ada).await;
 
-    let silent = ada.post(PATH, &json!({ "name": "a" })).await;
+    let unproved = ada.post(PATH, &json!({ "name": "a" })).await;
     let wrong = ada.post(PATH, &json!({ "name": "a", "password": "a wrong password" })).await;
     let by_app = desktop.post(PATH, &new).await;
     let by_script = script.post(PATH, &new).await;
 
-    assert_eq!(silent.refusal(), (400, "validation_failed"));
+    assert_eq!(unproved.refusal(), (400, "validation_failed"));
     assert_eq!(wrong.refusal(), (403, "invalid_proof"));
     assert_eq!(by_app.refusal(), (403, "app_password_refused"));
     assert_eq!(by_script.refusal(), (401, "unauthorized"));
@@ -280,7 +288,7 @@ async fn no_key_is_made_without_a_proof_or_by_an_app(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_opens_the_ai_routes_and_no_other() {
+async fn a_key_gives_access_to_the_ai_routes_only() {
     let app = TestApp::spawn().await;
     let ada = app.sign_up("ada@example.org").await;
     let script = script(&app, &ada).await;
@@ -295,17 +303,17 @@ async fn a_key_opens_the_ai_routes_and_no_other() {
             }
             None => route.path.to_owned(),
         };
-        let answer = script.send(route.method.as_str(), &path, &[], b"").await;
+        let response = script.send(route.method.as_str(), &path, &[], b"").await;
         if route.access == Access::Anonymous {
             let stranger = app.stranger().send(route.method.as_str(), &path, &[], b"").await;
-            assert_eq!(answer.status, stranger.status, "{path}");
+            assert_eq!(response.status, stranger.status, "{path}");
         } else if route.access == Access::Bearer
             && ["/api/ai/", "/v1/"].iter().any(|it| path.starts_with(it))
         {
-            assert_ne!(answer.status, 401, "{path}");
+            assert_ne!(response.status, 401, "{path}");
             opened += 1;
         } else {
-            assert_eq!(answer.refusal(), (401, "unauthorized"), "{path}");
+            assert_eq!(response.refusal(), (401, "unauthorized"), "{path}");
             closed += 1;
         }
     }
@@ -314,13 +322,13 @@ async fn a_key_opens_the_ai_routes_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_nearly_a_key_is_none() {
+async fn malformed_keys_are_rejected() {
     let app = TestApp::spawn().await;
     let ada = app.sign_up("ada@example.org").await;
     let good = script(&app, &ada).await.access.expect("a key");
     let other = if good.ends_with('A') { 'B' } else { 'A' };
 
-    for presented in [
+    for token in [
         format!("{}{other}", good.split_at(46).0),
         good.to_uppercase(),
         good.replace("pia_", "pia-"),
@@ -329,8 +337,8 @@ async fn what_is_nearly_a_key_is_none() {
         format!("pia_{}", "A".repeat(43)),
         "pia_".to_owned(),
     ] {
-        let client = Client { access: Some(presented.clone()), ..app.stranger() };
-        assert_eq!(client.get(TEMPLATES).await.refusal(), (401, "unauthorized"), "{presented}");
+        let client = Client { access: Some(token.clone()), ..app.stranger() };
+        assert_eq!(client.get(TEMPLATES).await.refusal(), (401, "unauthorized"), "{token}");
     }
     let basic = [("authorization", &*format!("Basic {good}"))];
     let basic = app.stranger().send("GET", TEMPLATES, &basic, b"").await;
@@ -338,7 +346,7 @@ async fn what_is_nearly_a_key_is_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_with_a_key_is_reported() {
+async fn invalid_fields_of_a_key_are_reported() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
@@ -351,23 +359,23 @@ async fn what_is_wrong_with_a_key_is_reported() {
         ("weeklyCredits", json!(-1), "invalid"),
     ] {
         let body = json!({ "name": "a", "password": PASSWORD, field: value });
-        let answer = ada.post(PATH, &body).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{field}");
-        assert_eq!(faults(&answer), [(field, code)]);
+        let response = ada.post(PATH, &body).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{field}");
+        assert_eq!(field_errors(&response), [(field, code)]);
     }
     for (field, value) in
         [("name", json!(5)), ("expiresAt", json!("soon")), ("weeklyCredits", json!("many"))]
     {
         let body = json!({ "name": "a", "password": PASSWORD, field: value });
-        let answer = ada.post(PATH, &body).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{field}");
-        assert_eq!(answer.body["errors"][0]["field"], field);
+        let response = ada.post(PATH, &body).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{field}");
+        assert_eq!(response.body["errors"][0]["field"], field);
     }
     assert_eq!(ada.get(PATH).await.body, json!({ "items": [] }));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn there_are_twenty_keys_at_most() {
+async fn an_account_has_at_most_twenty_keys() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
     for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! App passwords: for programs that cannot ask for a second factor.
+//! App passwords, for programs that do not support second factors.
 
 use pia_server_testkit::client::{Answer, Client, keys};
 use pia_server_testkit::credentials::{create_app_password, current_session, sessions};
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::factors::Ada;
-use super::{log_out, refresh, sign_in, spent};
+use super::{log_out, refresh, refresh_token, sign_in};
 
 on_both_databases!(
     the_desktop_client_signs_in_to_an_account_with_a_second_factor,
-    one_is_made_presented_once_and_listed,
-    taken_away_it_ends_what_began_with_it,
-    in_a_browser_it_is_a_wrong_password,
-    none_is_made_without_a_proof,
+    an_app_password_is_created_returned_once_and_listed,
+    revoking_an_app_password_ends_its_sessions,
+    an_app_password_is_rejected_in_browsers,
+    creating_an_app_password_requires_a_proof,
 );
 
 const PATH: &str = "/auth/app-passwords";
@@ -46,51 +46,51 @@ async fn the_desktop_client_signs_in_to_an_account_with_a_second_factor(database
     let envelope =
         desktop.send("POST", "/auth/login/local", &[json_utf8], credentials.as_bytes()).await;
     let signed_in = desktop.clone().with_tokens(&envelope.body);
-    let token = json!({ "refreshToken": spent(&signed_in) }).to_string();
+    let token = json!({ "refreshToken": refresh_token(&signed_in) }).to_string();
     let next = desktop.send("POST", "/auth/refresh", &device, token.as_bytes()).await;
     let signed_in = desktop.clone().with_tokens(&next.body);
     let me = signed_in.get("/auth/me").await;
     let profile = json!({ "companyName": "Ada & Co", "actingAsBusiness": true });
     let profile = signed_in.post("/auth/business-profile", &profile).await;
-    let reported = sessions(&signed_in).await;
-    let out = log_out(&desktop, spent(&signed_in)).await;
+    let listed = sessions(&signed_in).await;
+    let out = log_out(&desktop, refresh_token(&signed_in)).await;
 
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
     assert_eq!((next.status, me.status, profile.status, out.status), (200, 200, 200, 200));
     assert_eq!(me.body["email"], "ada@example.org");
-    assert_eq!(reported[0]["method"], "app_password");
+    assert_eq!(listed[0]["method"], "app_password");
     assert_eq!(signed_in.get("/auth/me").await.refusal(), (401, "unauthorized"));
     let own = sign_in(&desktop, "ada@example.org", PASSWORD).await;
     assert_eq!(own.refusal(), (401, "mfa_required"), "the password alone is not enough");
 }
 
-async fn one_is_made_presented_once_and_listed(database: TestDatabase) {
+async fn an_app_password_is_created_returned_once_and_listed(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
 
     let new = create_app_password(&ada, " Desktop ").await;
     create_app_password(&ada, "Other").await;
     let before = ada.get(PATH).await;
-    let presented = text(&new["appPassword"]);
-    let typed = presented.to_uppercase().replace('-', " ");
+    let password = text(&new["appPassword"]);
+    let typed = password.to_uppercase().replace('-', " ");
     let signed_in = sign_in(&app.stranger(), "ada@example.org", &typed).await;
-    let as_bob = sign_in(&app.stranger(), "bob@example.org", &presented).await;
+    let as_bob = sign_in(&app.stranger(), "bob@example.org", &password).await;
     let after = ada.get(PATH).await;
 
     assert_eq!(keys(&new), ["appPassword", "createdAt", "id", "name"]);
-    assert!(presented.len() == 33 && presented.starts_with("pia-"), "{presented}");
+    assert!(password.len() == 33 && password.starts_with("pia-"), "{password}");
     assert_eq!((signed_in.status, as_bob.refusal()), (200, (401, "invalid_credentials")));
     let items = before.body["items"].as_array().expect("a list");
     assert_eq!(items.iter().map(|it| text(&it["name"])).collect::<Vec<_>>(), ["Desktop", "Other"]);
     assert_eq!(keys(&items[0]), ["createdAt", "id", "name"]);
     let used = &after.body["items"][0];
     assert_eq!(keys(used), ["createdAt", "id", "lastUsedAt", "name"]);
-    assert!(!before.text().contains(&presented) && !after.text().contains(&presented));
+    assert!(!before.text().contains(&password) && !after.text().contains(&password));
     assert_eq!(bob.get(PATH).await.body, json!({ "items": [] }));
 }
 
-async fn taken_away_it_ends_what_began_with_it(database: TestDatabase) {
+async fn revoking_an_app_password_ends_its_sessions(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let new = create_app_password(&ada, "Desktop").await;
@@ -99,20 +99,20 @@ async fn taken_away_it_ends_what_began_with_it(database: TestDatabase) {
     let desktop = app.stranger().with_tokens(&envelope.body);
     assert_eq!(desktop.get("/auth/me").await.status, 200);
 
-    let gone = remove(&ada, &id.to_uppercase()).await;
+    let removed = remove(&ada, &id.to_uppercase()).await;
     let again = remove(&ada, &id).await;
 
-    assert_eq!((gone.status, &gone.body), (200, &json!({ "success": true })));
+    assert_eq!((removed.status, &removed.body), (200, &json!({ "success": true })));
     assert_eq!(again.refusal(), (404, "not_found"));
     assert_eq!(desktop.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let dead = refresh(&app.stranger(), spent(&desktop)).await;
+    let dead = refresh(&app.stranger(), refresh_token(&desktop)).await;
     assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
     let refused = sign_in(&app.stranger(), "ada@example.org", &password).await;
     assert_eq!(refused.refusal(), (401, "invalid_credentials"));
     assert_eq!(ada.get("/auth/me").await.status, 200);
 }
 
-async fn in_a_browser_it_is_a_wrong_password(database: TestDatabase) {
+async fn an_app_password_is_rejected_in_browsers(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let password = text(&create_app_password(&ada, "Desktop").await["appPassword"]);
@@ -133,26 +133,26 @@ async fn in_a_browser_it_is_a_wrong_password(database: TestDatabase) {
     assert_eq!(hosted.refusal(), (401, "invalid_credentials"));
 }
 
-async fn none_is_made_without_a_proof(database: TestDatabase) {
+async fn creating_an_app_password_requires_a_proof(database: TestDatabase) {
     let ada = Ada::on(database).await;
-    let paper = &ada.codes[0];
+    let recovery_code = &ada.codes[0];
 
-    let make = async |proof: Value| {
+    let create = async |proof: Value| {
         let mut body = json!({ "name": "Desktop" });
         body.as_object_mut()
             .expect("an object")
             .extend(proof.as_object().cloned().unwrap_or_default());
         ada.client.post(PATH, &body).await
     };
-    let silent = make(json!({})).await;
-    let wrong = make(json!({ "password": "a wrong password" })).await;
-    let two = make(json!({ "password": PASSWORD, "code": "123456" })).await;
-    let first = make(json!({ "recoveryCode": paper })).await;
-    let replayed = make(json!({ "recoveryCode": paper })).await;
-    let by_code = make(json!({ "code": ada.code() })).await;
+    let unproved = create(json!({})).await;
+    let wrong = create(json!({ "password": "a wrong password" })).await;
+    let two = create(json!({ "password": PASSWORD, "code": "123456" })).await;
+    let first = create(json!({ "recoveryCode": recovery_code })).await;
+    let replayed = create(json!({ "recoveryCode": recovery_code })).await;
+    let by_code = create(json!({ "code": ada.code() })).await;
 
-    assert_eq!(silent.refusal(), (400, "validation_failed"));
-    assert_eq!(silent.body["errors"][0]["code"], "required");
+    assert_eq!(unproved.refusal(), (400, "validation_failed"));
+    assert_eq!(unproved.body["errors"][0]["code"], "required");
     assert_eq!(two.refusal(), (400, "validation_failed"));
     for refused in [wrong, replayed] {
         assert_eq!(refused.refusal(), (403, "invalid_proof"));
@@ -162,26 +162,26 @@ async fn none_is_made_without_a_proof(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_secures_the_account_refuses_an_app_password() {
+async fn an_app_password_cannot_change_what_secures_the_account() {
     let app = TestApp::spawn().await;
     let ada = app.sign_up("ada@example.org").await;
     let password = text(&create_app_password(&ada, "Desktop").await["appPassword"]);
     let envelope = sign_in(&app.stranger(), "ada@example.org", &password).await;
     let desktop = app.stranger().with_tokens(&envelope.body);
-    let owners = current_session(&ada).await;
+    let owner_session = current_session(&ada).await;
     let all = pia_server::routes().into_iter();
     let closed: Vec<_> = all.filter(|it| it.access == Access::Owner).collect();
 
     for route in &closed {
-        for id in [owners.clone(), Uuid::now_v7().to_string()] {
+        for id in [owner_session.clone(), Uuid::now_v7().to_string()] {
             let path = match route.path.split_once('{') {
                 Some((before, rest)) => {
                     format!("{before}{id}{}", rest.split_once('}').expect("an id").1)
                 }
                 None => route.path.to_owned(),
             };
-            let answer = desktop.send(route.method.as_str(), &path, &[], b"").await;
-            assert_eq!(answer.refusal(), (403, "app_password_refused"), "{path}");
+            let response = desktop.send(route.method.as_str(), &path, &[], b"").await;
+            assert_eq!(response.refusal(), (403, "app_password_refused"), "{path}");
         }
     }
 
@@ -193,7 +193,7 @@ async fn what_secures_the_account_refuses_an_app_password() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_with_a_name_is_reported() {
+async fn invalid_names_are_rejected() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
@@ -206,22 +206,22 @@ async fn what_is_wrong_with_a_name_is_reported() {
         (json!(5), ""),
         (json!(["x"]), ""),
     ] {
-        let answer = ada.post(PATH, &json!({ "name": name, "password": PASSWORD })).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{name}");
-        let error = &answer.body["errors"][0];
+        let response = ada.post(PATH, &json!({ "name": name, "password": PASSWORD })).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{name}");
+        let error = &response.body["errors"][0];
         assert_eq!(error["field"], "name", "{name}");
         assert!(code.is_empty() || error["code"] == code, "{name}: {error}");
     }
     for field in ["password", "code", "recoveryCode"] {
-        let answer = ada.post(PATH, &json!({ "name": "x", field: 5 })).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{field}");
-        assert_eq!(answer.body["errors"][0]["field"], field);
+        let response = ada.post(PATH, &json!({ "name": "x", field: 5 })).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{field}");
+        assert_eq!(response.body["errors"][0]["field"], field);
     }
     assert_eq!(ada.get(PATH).await.body, json!({ "items": [] }));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn there_are_twenty_at_most() {
+async fn an_account_has_at_most_twenty_app_passwords() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
     for number in 0..20 {

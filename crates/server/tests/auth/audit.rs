@@ -21,10 +21,10 @@ use pia_testkit::databases::TestDatabase;
 use super::*;
 
 on_both_databases!(
-    every_entry_reports_who_from_where_with_what_and_in_which_request,
-    addresses_come_from_trusted_proxies_alone,
-    whoever_is_gone_leaves_entries_without_a_name,
-    entries_go_when_their_time_is_over,
+    every_entry_records_actor_address_client_and_request,
+    addresses_are_taken_from_trusted_proxies_only,
+    entries_of_deleted_accounts_are_anonymous,
+    entries_are_deleted_after_the_retention_period,
 );
 
 const AGENT: &str = "an audited agent/1.0";
@@ -43,12 +43,12 @@ async fn entries(app: &TestApp) -> Vec<AuditRecord> {
     SqlAuditLog::new(open(app)).page(&AuditFilter::default(), page).await.expect("entries")
 }
 
-/// Sends it as somebody recognisable, and answers the request's id.
+/// Sends a request with a known agent and address, and returns its id too.
 async fn send(client: &Client, path: &str, body: &Value) -> (Answer, String) {
     let headers = [("content-type", "application/json"), ("user-agent", AGENT), FROM];
-    let answer = client.send("POST", path, &headers, body.to_string().as_bytes()).await;
-    let id = answer.header("x-request-id").expect("an id").to_owned();
-    (answer, id)
+    let response = client.send("POST", path, &headers, body.to_string().as_bytes()).await;
+    let id = response.header("x-request-id").expect("an id").to_owned();
+    (response, id)
 }
 
 fn user(client: &Client) -> UserId {
@@ -61,34 +61,32 @@ fn by(user: Option<UserId>) -> AuditSide {
     AuditSide::Known(AuditPerson { user, address, agent: Some(AGENT.to_owned()) })
 }
 
-async fn every_entry_reports_who_from_where_with_what_and_in_which_request(database: TestDatabase) {
+async fn every_entry_records_actor_address_client_and_request(database: TestDatabase) {
     let app = Setting::on(database).with("Server__TrustedProxies", "127.0.0.1").start().await;
-    let person = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
     let stranger = app.stranger();
 
-    let (_, registered) = send(&stranger, "/auth/register", &person).await;
-    let (envelope, signed_in) = send(&stranger, "/auth/login/local", &person).await;
+    let (_, registered) = send(&stranger, "/auth/register", &credentials).await;
+    let (envelope, signed_in) = send(&stranger, "/auth/login/local", &credentials).await;
     let ada = app.stranger().with_tokens(&envelope.body);
-    let (_, other) = send(&stranger, "/auth/login/local", &person).await;
-    let (begun, _) = send(&ada, "/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
-    let url = begun.body["otpauthUri"].as_str().expect("a URI");
+    let (_, other) = send(&stranger, "/auth/login/local", &credentials).await;
+    let (setup, _) = send(&ada, "/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
+    let url = setup.body["otpauthUri"].as_str().expect("a URI");
     let totp = totp_rs::Totp::from_url(url).expect("TOTP");
     let now = u64::try_from(SystemClock.now().micros() / 1_000_000).expect("a time");
     let code = json!({ "code": totp.generate(now).to_string() });
     let (enabled, verified) = send(&ada, "/auth/mfa/totp/verify", &code).await;
     let (_, disabled) = send(&ada, "/auth/mfa/disable", &json!({ "password": PASSWORD })).await;
-    let out = json!({ "refreshToken": spent(&ada) });
-    let (_, signed_out) = send(&stranger, "/auth/logout", &out).await;
+    let log_out = json!({ "refreshToken": refresh_token(&ada) });
+    let (_, signed_out) = send(&stranger, "/auth/logout", &log_out).await;
     let wrong = json!({ "email": "ada@example.org", "password": "not her passphrase" });
     let (_, failed) = send(&stranger, "/auth/login/local", &wrong).await;
 
     assert_eq!(enabled.status, 200, "{}", enabled.text());
-    let mut reported = entries(&app).await;
-    reported.reverse();
-    let reported: Vec<_> = reported
-        .iter()
-        .map(|it| (&*it.action, it.request.as_deref().unwrap_or_default()))
-        .collect();
+    let mut records = entries(&app).await;
+    records.reverse();
+    let actual: Vec<_> =
+        records.iter().map(|it| (&*it.action, it.request.as_deref().unwrap_or_default())).collect();
     let expected = [
         ("account.registered", &registered),
         ("session.started", &signed_in),
@@ -99,7 +97,7 @@ async fn every_entry_reports_who_from_where_with_what_and_in_which_request(datab
         ("session.ended", &signed_out),
         ("sign_in.failed", &failed),
     ];
-    assert_eq!(reported, expected.map(|(action, request)| (action, request.as_str())));
+    assert_eq!(actual, expected.map(|(action, request)| (action, request.as_str())));
     for entry in entries(&app).await {
         let sides = [&entry.actor, &entry.subject];
         let known = sides.iter().any(|it| match it {
@@ -111,25 +109,25 @@ async fn every_entry_reports_who_from_where_with_what_and_in_which_request(datab
     }
 }
 
-async fn addresses_come_from_trusted_proxies_alone(database: TestDatabase) {
+async fn addresses_are_taken_from_trusted_proxies_only(database: TestDatabase) {
     let app = Setting::on(database).start().await;
-    let person = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
 
-    send(&app.stranger(), "/auth/register", &person).await;
+    send(&app.stranger(), "/auth/register", &credentials).await;
 
     let entries = entries(&app).await;
-    let AuditSide::Known(actor) = &entries[0].actor else { panic!("somebody") };
+    let AuditSide::Known(actor) = &entries[0].actor else { panic!("an actor") };
     assert_eq!(actor.address, Some("127.0.0.1".parse().expect("an address")));
 }
 
-async fn whoever_is_gone_leaves_entries_without_a_name(database: TestDatabase) {
+async fn entries_of_deleted_accounts_are_anonymous(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
-    let goodbye = json!({ "confirm": "DELETE", "password": PASSWORD });
+    let confirmation = json!({ "confirm": "DELETE", "password": PASSWORD });
 
-    let (answer, deleted) = send(&ada, "/auth/account/delete", &goodbye).await;
+    let (response, deleted) = send(&ada, "/auth/account/delete", &confirmation).await;
 
-    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(response.status, 200, "{}", response.text());
     let entries = entries(&app).await;
     assert_eq!(
         (&*entries[0].action, entries[0].request.as_deref()),
@@ -144,7 +142,7 @@ async fn whoever_is_gone_leaves_entries_without_a_name(database: TestDatabase) {
     assert!(hers.iter().all(|it| it.actor == AuditSide::Forgotten), "{hers:?}");
 }
 
-async fn entries_go_when_their_time_is_over(database: TestDatabase) {
+async fn entries_are_deleted_after_the_retention_period(database: TestDatabase) {
     let day = Duration::from_hours(24);
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
@@ -154,9 +152,9 @@ async fn entries_go_when_their_time_is_over(database: TestDatabase) {
     app.sign_up("bob@example.org").await;
     clock.advance(day * 2);
 
-    // Whoever starts, clears away at once.
-    let stored = Setting::beside(&app).at(Arc::<ManualClock>::clone(&clock));
-    let _stored = stored.with("Audit__RetentionDays", 3).start().await;
+    // An instance deletes old entries when it starts.
+    let setting = Setting::beside(&app).at(Arc::<ManualClock>::clone(&clock));
+    let _beside = setting.with("Audit__RetentionDays", 3).start().await;
 
     pia_server_testkit::patience::until(async || (entries(&app).await.len() == 2).then_some(()))
         .await;

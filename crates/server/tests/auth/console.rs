@@ -1,4 +1,4 @@
-//! Signing in to the console, and what its cookie opens.
+//! Sign-ins to the console, and access by its cookie.
 
 use std::time::Duration;
 
@@ -14,21 +14,21 @@ use super::{another_session, sign_in};
 
 on_both_databases!(
     an_administrator_signs_in_with_a_second_factor_and_out_again,
-    the_cookie_and_access_tokens_do_not_stand_in_for_each_other,
-    a_write_needs_the_csrf_token_and_no_other_origin,
-    the_console_is_for_administrative_roles_with_a_second_factor,
-    a_role_that_is_taken_away_closes_the_console,
+    the_cookie_and_access_tokens_are_not_interchangeable,
+    a_write_requires_the_csrf_token_and_the_same_origin,
+    the_console_requires_an_administrative_role_and_a_second_factor,
+    revoking_the_role_closes_the_console,
     a_console_session_is_listed_and_ended_like_the_others,
-    a_console_session_ends_without_use_and_after_its_lifetime,
-    consoles_do_not_push_devices_out,
+    a_console_session_ends_when_idle_and_after_its_lifetime,
+    console_sessions_do_not_evict_devices,
 );
 
-/// Signs Ada in with a code of her app.
+/// Signs Ada in with a code of her authenticator app.
 async fn open(ada: &Ada) -> Console {
     let challenge = log_in(&ada.app.stranger()).await;
     assert_eq!(challenge.refusal(), (401, "mfa_required"));
-    let answer = json!({ "mfaToken": challenge.body["mfaToken"], "code": ada.code() });
-    let opened = ada.app.stranger().post("/admin/login", &answer).await;
+    let body = json!({ "mfaToken": challenge.body["mfaToken"], "code": ada.code() });
+    let opened = ada.app.stranger().post("/admin/login", &body).await;
     ada.clock.advance(Duration::from_secs(30));
     Console::from_answer(&ada.app, &opened)
 }
@@ -45,7 +45,7 @@ async fn log_in(client: &Client) -> Answer {
     client.post("/admin/login", &json!({ "email": EMAIL, "password": PASSWORD })).await
 }
 
-/// Ada with a second factor, as an administrator.
+/// Returns Ada as an administrator with a second factor.
 async fn administrator(database: TestDatabase) -> Ada {
     let ada = Ada::on(database).await;
     ada.app.admin(&format!("grant {EMAIL} --role admin")).await.expect("a role");
@@ -56,13 +56,10 @@ async fn an_administrator_signs_in_with_a_second_factor_and_out_again(database: 
     let ada = administrator(database).await;
     let console = open(&ada).await;
 
-    let presented = session(&console).await;
-    assert_eq!(presented.status, 200, "{}", presented.text());
-    assert_eq!(
-        (&presented.body["email"], &presented.body["role"]),
-        (&json!(EMAIL), &json!("admin"))
-    );
-    assert_eq!(presented.body["csrfToken"], console.csrf_token.as_str());
+    let current = session(&console).await;
+    assert_eq!(current.status, 200, "{}", current.text());
+    assert_eq!((&current.body["email"], &current.body["role"]), (&json!(EMAIL), &json!("admin")));
+    assert_eq!(current.body["csrfToken"], console.csrf_token.as_str());
 
     let out = log_out(&console, &[("x-csrf-token", &console.csrf_token)]).await;
     assert_eq!(out.status, 200, "{}", out.text());
@@ -70,7 +67,7 @@ async fn an_administrator_signs_in_with_a_second_factor_and_out_again(database: 
     assert_eq!(session(&console).await.refusal(), (401, "unauthorized"));
 }
 
-async fn the_cookie_and_access_tokens_do_not_stand_in_for_each_other(database: TestDatabase) {
+async fn the_cookie_and_access_tokens_are_not_interchangeable(database: TestDatabase) {
     let ada = administrator(database).await;
     let console = open(&ada).await;
     let (_, token) = console.cookie.split_once('=').expect("a value");
@@ -89,7 +86,7 @@ async fn the_cookie_and_access_tokens_do_not_stand_in_for_each_other(database: T
     assert_eq!(as_cookie.refusal(), (401, "unauthorized"));
 }
 
-async fn a_write_needs_the_csrf_token_and_no_other_origin(database: TestDatabase) {
+async fn a_write_requires_the_csrf_token_and_the_same_origin(database: TestDatabase) {
     let ada = administrator(database).await;
     let console = open(&ada).await;
     let token = ("x-csrf-token", console.csrf_token.as_str());
@@ -112,7 +109,7 @@ async fn a_write_needs_the_csrf_token_and_no_other_origin(database: TestDatabase
     assert_eq!(session(&console).await.status, 200);
 }
 
-async fn the_console_is_for_administrative_roles_with_a_second_factor(database: TestDatabase) {
+async fn the_console_requires_an_administrative_role_and_a_second_factor(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     app.sign_up(EMAIL).await;
 
@@ -122,8 +119,8 @@ async fn the_console_is_for_administrative_roles_with_a_second_factor(database: 
         let refused = log_in(&app.stranger()).await;
         assert_eq!(refused.refusal(), (403, "second_factor_required"), "{role}");
     }
-    let wrong = json!({ "email": EMAIL, "password": "not the password at all" });
-    let wrong = app.stranger().post("/admin/login", &wrong).await;
+    let credentials = json!({ "email": EMAIL, "password": "not the password at all" });
+    let wrong = app.stranger().post("/admin/login", &credentials).await;
     assert_eq!(wrong.refusal(), (401, "invalid_credentials"));
 
     app.reload(&json!({ "Admin": { "RequireSecondFactor": false } }));
@@ -131,7 +128,7 @@ async fn the_console_is_for_administrative_roles_with_a_second_factor(database: 
     assert_eq!(session(&console).await.body["role"], "admin");
 }
 
-async fn a_role_that_is_taken_away_closes_the_console(database: TestDatabase) {
+async fn revoking_the_role_closes_the_console(database: TestDatabase) {
     let ada = administrator(database).await;
     ada.app.sign_up("bob@example.org").await;
     ada.app.admin("grant bob@example.org --role admin").await.expect("another administrator");
@@ -163,7 +160,7 @@ async fn a_console_session_is_listed_and_ended_like_the_others(database: TestDat
     assert_eq!(session(&first).await.refusal(), (401, "unauthorized"));
 }
 
-async fn a_console_session_ends_without_use_and_after_its_lifetime(database: TestDatabase) {
+async fn a_console_session_ends_when_idle_and_after_its_lifetime(database: TestDatabase) {
     let ada = administrator(database).await;
     let (idle, used) = (open(&ada).await, open(&ada).await);
 
@@ -176,7 +173,7 @@ async fn a_console_session_ends_without_use_and_after_its_lifetime(database: Tes
     assert_eq!(session(&used).await.refusal(), (401, "unauthorized"));
 }
 
-async fn consoles_do_not_push_devices_out(database: TestDatabase) {
+async fn console_sessions_do_not_evict_devices(database: TestDatabase) {
     let app = Setting::on(database).with("Admin:RequireSecondFactor", false).start().await;
     let device = app.sign_up(EMAIL).await;
     app.admin(&format!("grant {EMAIL} --role admin")).await.expect("a role");

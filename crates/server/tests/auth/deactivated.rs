@@ -1,4 +1,4 @@
-//! Deactivated accounts: refused on every route, without a reason.
+//! Deactivated accounts, which are refused like unknown ones.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,17 +12,17 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::{refresh, sign_in, spent};
+use super::{refresh, refresh_token, sign_in};
 
 on_both_databases!(
-    whoever_is_deactivated_is_shut_out_as_if_they_were_nobody,
-    whoever_is_reactivated_signs_in_anew,
-    a_sign_in_that_waits_for_its_second_factor_ends,
+    a_deactivated_account_is_refused_like_an_unknown_one,
+    a_reactivated_account_signs_in_again,
+    a_sign_in_that_waits_for_its_second_factor_is_ended,
 );
 
 const ADA: &str = "ada@example.org";
 
-/// A server by a clock of the test's, with Ada signed in.
+/// Starts a server with a manual clock, and signs Ada in.
 async fn with_ada(database: TestDatabase) -> (TestApp, Client, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let setting = Setting::on(database).at(Arc::<ManualClock>::clone(&clock));
@@ -31,53 +31,53 @@ async fn with_ada(database: TestDatabase) -> (TestApp, Client, Arc<ManualClock>)
     (app, ada, clock)
 }
 
-/// Runs an administrative command as another process does; the server notices within seconds.
+/// Runs an administrative command as another process, and waits until the server notices.
 async fn admin(app: &TestApp, clock: &Arc<ManualClock>, line: &str) {
     app.admin_at(line, Arc::<ManualClock>::clone(clock)).await.expect("a change");
     clock.advance(Duration::from_millis(5001));
 }
 
-fn seen(answer: &Answer) -> (u16, &str, Vec<u8>) {
-    (answer.status, answer.error(), answer.bytes.clone())
+fn observable(response: &Answer) -> (u16, &str, Vec<u8>) {
+    (response.status, response.error(), response.bytes.clone())
 }
 
-async fn whoever_is_deactivated_is_shut_out_as_if_they_were_nobody(database: TestDatabase) {
+async fn a_deactivated_account_is_refused_like_an_unknown_one(database: TestDatabase) {
     let (app, ada, clock) = with_ada(database).await;
 
     admin(&app, &clock, "deactivate ada@example.org").await;
     let me = ada.get("/auth/me").await;
-    let refreshed = refresh(&ada, spent(&ada)).await;
+    let refreshed = refresh(&ada, refresh_token(&ada)).await;
     let unknown = refresh(&ada, "unknown").await;
-    let (stranger, nobody) = (app.stranger(), "nobody@example.org");
+    let (stranger, unknown_address) = (app.stranger(), "nobody@example.org");
     let signed_in = sign_in(&stranger, ADA, PASSWORD).await;
-    let stranger_in = sign_in(&stranger, nobody, PASSWORD).await;
+    let unknown_sign_in = sign_in(&stranger, unknown_address, PASSWORD).await;
     let registered =
         stranger.post("/auth/register", &json!({ "email": ADA, "password": PASSWORD })).await;
 
     assert_eq!(me.refusal(), (401, "unauthorized"));
     assert_eq!(refreshed.refusal(), (401, "invalid_refresh_token"));
-    assert_eq!(seen(&refreshed), seen(&unknown));
+    assert_eq!(observable(&refreshed), observable(&unknown));
     assert_eq!(signed_in.refusal(), (401, "invalid_credentials"));
-    assert_eq!(seen(&signed_in), seen(&stranger_in));
-    assert_eq!(registered.refusal(), (409, "email_exists"), "the address stays theirs");
+    assert_eq!(observable(&signed_in), observable(&unknown_sign_in));
+    assert_eq!(registered.refusal(), (409, "email_exists"), "the address stays taken");
 }
 
-async fn whoever_is_reactivated_signs_in_anew(database: TestDatabase) {
+async fn a_reactivated_account_signs_in_again(database: TestDatabase) {
     let (app, ada, clock) = with_ada(database).await;
     admin(&app, &clock, "deactivate ada@example.org").await;
 
     admin(&app, &clock, "reactivate ada@example.org").await;
-    let old = (ada.get("/auth/me").await.status, refresh(&ada, spent(&ada)).await.status);
+    let old = (ada.get("/auth/me").await.status, refresh(&ada, refresh_token(&ada)).await.status);
     let anew = sign_in(&app.stranger(), ADA, PASSWORD).await;
 
     assert_eq!((old, anew.status), ((401, 401), 200), "{}", anew.text());
     assert_eq!(anew.body["user"]["id"].as_str(), ada.user.as_deref());
 }
 
-async fn a_sign_in_that_waits_for_its_second_factor_ends(database: TestDatabase) {
+async fn a_sign_in_that_waits_for_its_second_factor_is_ended(database: TestDatabase) {
     let (app, ada, clock) = with_ada(database).await;
-    let begun = ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
-    let uri = begun.body["otpauthUri"].as_str().expect("a URI");
+    let setup = ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
+    let uri = setup.body["otpauthUri"].as_str().expect("a URI");
     let totp = totp_rs::Totp::from_url(uri).expect("TOTP");
     let code = |clock: &ManualClock| {
         let at = u64::try_from(clock.now().micros() / 1_000_000).expect("a time");
@@ -90,11 +90,11 @@ async fn a_sign_in_that_waits_for_its_second_factor_ends(database: TestDatabase)
 
     admin(&app, &clock, "deactivate ada@example.org").await;
     admin(&app, &clock, "reactivate ada@example.org").await;
-    let mut answer = code(&clock);
-    answer["mfaToken"] = waiting.body["mfaToken"].clone();
-    let met = app.stranger().post("/auth/login/mfa", &answer).await;
+    let mut body = code(&clock);
+    body["mfaToken"] = waiting.body["mfaToken"].clone();
+    let completed = app.stranger().post("/auth/login/mfa", &body).await;
 
-    assert_eq!(met.refusal(), (401, "invalid_mfa_token"));
+    assert_eq!(completed.refusal(), (401, "invalid_mfa_token"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,7 +111,7 @@ async fn no_sign_in_that_races_a_deactivation_survives_it() {
 
     let signed_in = clients.iter().filter(|it| it.refresh.is_some());
     for client in signed_in {
-        assert_eq!(refresh(client, spent(client)).await.status, 401);
+        assert_eq!(refresh(client, refresh_token(client)).await.status, 401);
         assert_eq!(client.get("/auth/me").await.status, 401);
     }
 }

@@ -1,5 +1,5 @@
-//! The desktop client's own requests, byte by byte, from its first sign-in to
-//! the last sign-out.
+//! The desktop client's own requests, byte for byte, from its first sign-in to
+//! its last sign-out.
 
 use std::fmt::Write as _;
 
@@ -10,23 +10,23 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::providers::Provided;
-use super::spent;
+use super::providers::ServerWithProvider;
+use super::refresh_token;
 
 on_both_databases!(
-    a_program_with_a_password_signs_in_stays_so_and_signs_out,
-    a_program_with_a_provider_signs_in_stays_so_and_leaves,
+    the_client_signs_in_with_a_password_refreshes_and_signs_out,
+    the_client_signs_in_at_a_provider_refreshes_and_deletes_the_account,
 );
 
-/// Address that the client's serialiser escapes otherwise than most.
+/// Address that the client's serialiser escapes unlike most others.
 const EMAIL: &str = "ada+desk@example.org";
 const SECRET: &str = "correct+horse <battery> & 'stäple'";
 const COMPANY: &str = "Müller & Söhne <GmbH>";
 
 const DEVICE: &str = "6f9619ff-8b86-4d01-b42d-00c04fc964ff";
-/// Headers that it sends once, with the first call of a start that may carry
+/// Headers that it sends once per start, with the first call that may carry
 /// them.
-const ABOUT_IT: [(&str, &str); 3] = [
+const DEVICE_HEADERS: [(&str, &str); 3] = [
     ("X-Pia-Device-Id", DEVICE),
     ("X-Pia-App-Version", "1.4.278.0"),
     ("X-Pia-OS-Version", "Microsoft Windows NT 10.0.22631.0"),
@@ -35,15 +35,15 @@ const ABOUT_IT: [(&str, &str); 3] = [
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const STATE: &str = "nS3kX-0vJq9d_2wZr8Tn5Yb1Lm6Pc4Hs9GfUeKaQiRo";
 
-/// The address that it opens a browser with.
+/// Path that it opens a browser with.
 const LOGIN: &str = "/auth/login?provider=google\
      &redirect_uri=http%3A%2F%2Flocalhost%3A49731%2F\
      &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM\
      &code_challenge_method=S256\
      &state=nS3kX-0vJq9d_2wZr8Tn5Yb1Lm6Pc4Hs9GfUeKaQiRo";
 
-/// A text as .NET writes it into JSON: what means something to HTML and what
-/// is not ASCII by its number.
+/// Quotes a string as .NET does in JSON, with escapes for HTML's special
+/// characters and for all that is not ASCII.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for unit in text.encode_utf16() {
@@ -58,25 +58,25 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-/// Posts a body as it stands.
-async fn post(caller: &Client, path: &str, about: &[(&str, &str)], body: &str) -> Answer {
+/// Posts a raw body.
+async fn post(client: &Client, path: &str, extra: &[(&str, &str)], body: &str) -> Answer {
     let mut headers = vec![("Content-Type", "application/json; charset=utf-8")];
-    headers.extend_from_slice(about);
-    caller.send("POST", path, &headers, body.as_bytes()).await
+    headers.extend_from_slice(extra);
+    client.send("POST", path, &headers, body.as_bytes()).await
 }
 
 /// Sends a request without an access token.
-async fn bare(app: &TestApp, path: &str, about: &[(&str, &str)], body: &str) -> Answer {
-    post(&app.stranger(), path, about, body).await
+async fn bare(app: &TestApp, path: &str, extra: &[(&str, &str)], body: &str) -> Answer {
+    post(&app.stranger(), path, extra, body).await
 }
 
-fn refresh_of(client: &Client) -> String {
-    format!("{{\"refreshToken\":{}}}", quoted(spent(client)))
+fn refresh_body(client: &Client) -> String {
+    format!("{{\"refreshToken\":{}}}", quoted(refresh_token(client)))
 }
 
-/// Starts the client without an access token.
-async fn start(app: &TestApp, client: Client, about: &[(&str, &str)]) -> Client {
-    let next = bare(app, "/auth/refresh", about, &refresh_of(&client)).await;
+/// Refreshes the tokens, as the client does when it starts.
+async fn start(app: &TestApp, client: Client, extra: &[(&str, &str)]) -> Client {
+    let next = bare(app, "/auth/refresh", extra, &refresh_body(&client)).await;
     assert_eq!(next.status, 200, "{}", next.text());
     assert_eq!(next.body["expiresIn"], 900);
     for token in ["accessToken", "refreshToken"] {
@@ -86,8 +86,9 @@ async fn start(app: &TestApp, client: Client, about: &[(&str, &str)]) -> Client 
     client.with_tokens(&next.body)
 }
 
-/// Returns the members of the sign-in response that it needs.
-fn taken(app: &TestApp, envelope: &Answer, email: &str) -> Client {
+/// Returns a client with the tokens of a sign-in response, which must have all
+/// fields that the desktop client reads.
+fn signed_in_client(app: &TestApp, envelope: &Answer, email: &str) -> Client {
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     let user = &envelope.body["user"];
     assert_eq!(user["email"], email);
@@ -97,42 +98,42 @@ fn taken(app: &TestApp, envelope: &Answer, email: &str) -> Client {
     app.stranger().with_tokens(&envelope.body)
 }
 
-/// Signs out, and is signed out then.
-async fn ends(app: &TestApp, client: &Client) {
-    let out = bare(app, "/auth/logout", &[], &refresh_of(client)).await;
+/// Signs out, and asserts that the session has ended.
+async fn sign_out(app: &TestApp, client: &Client) {
+    let out = bare(app, "/auth/logout", &[], &refresh_body(client)).await;
     assert_eq!(out.status, 200, "{}", out.text());
-    let after = bare(app, "/auth/refresh", &[], &refresh_of(client)).await;
+    let after = bare(app, "/auth/refresh", &[], &refresh_body(client)).await;
     assert_eq!(after.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(client.get("/auth/me").await.refusal(), (401, "unauthorized"));
 }
 
 #[test]
-fn texts_are_written_as_the_client_writes_them() {
+fn strings_are_escaped_as_the_client_escapes_them() {
     assert_eq!(quoted("a+b@c.d"), r#""a\u002Bb@c.d""#);
     assert_eq!(quoted("<&'\"ü"), r#""\u003C\u0026\u0027\u0022\u00FC""#);
     assert_eq!(quoted("🎈 /x"), r#""\uD83C\uDF88 /x""#);
 }
 
-async fn a_program_with_a_password_signs_in_stays_so_and_signs_out(database: TestDatabase) {
+async fn the_client_signs_in_with_a_password_refreshes_and_signs_out(database: TestDatabase) {
     let app = Setting::on(database).start().await;
-    let person = json!({ "email": EMAIL, "password": SECRET });
-    assert_eq!(app.stranger().post("/auth/register", &person).await.status, 200);
+    let registration = json!({ "email": EMAIL, "password": SECRET });
+    assert_eq!(app.stranger().post("/auth/register", &registration).await.status, 200);
     app.reload(&json!({ "LocalAuth": { "RequireBusinessDeclaration": true } }));
     let credentials = format!("{{\"email\":{},\"password\":{}}}", quoted(EMAIL), quoted(SECRET));
 
     // A fresh installation has no id yet.
     let envelope = bare(&app, "/auth/login/local", &[], &credentials).await;
-    let ada = taken(&app, &envelope, EMAIL);
+    let ada = signed_in_client(&app, &envelope, EMAIL);
     assert_eq!(sessions(&ada).await[0].get("deviceId"), None);
-    let mut ada = start(&app, ada, &ABOUT_IT).await;
+    let mut ada = start(&app, ada, &DEVICE_HEADERS).await;
 
     assert_eq!(ada.get("/auth/me").await.body["requiresBusinessProfile"], true);
-    let owing = ada.get("/api/e2ee/status").await;
-    assert_eq!(owing.refusal(), (403, "business_profile_incomplete"));
+    let undeclared = ada.get("/api/e2ee/status").await;
+    assert_eq!(undeclared.refusal(), (403, "business_profile_incomplete"));
     let profile = format!("{{\"companyName\":{},\"actingAsBusiness\":true}}", quoted(COMPANY));
     let declared = post(&ada, "/auth/business-profile", &[], &profile).await;
     assert_eq!(declared.status, 200, "{}", declared.text());
-    // With the token that it had before.
+    // The token from before the declaration works.
     assert_eq!(ada.get("/api/e2ee/status").await.status, 200);
     let me = ada.get("/auth/me").await.body;
     assert_eq!(
@@ -147,50 +148,52 @@ async fn a_program_with_a_password_signs_in_stays_so_and_signs_out(database: Tes
         ada = start(&app, ada, &[]).await;
         assert_eq!(ada.get("/auth/me").await.status, 200);
     }
-    let there = sessions(&ada).await;
-    assert_eq!(there.len(), 1);
+    let listed = sessions(&ada).await;
+    assert_eq!(listed.len(), 1);
     assert_eq!(
-        (&there[0]["deviceId"], &there[0]["appVersion"]),
+        (&listed[0]["deviceId"], &listed[0]["appVersion"]),
         (&json!(DEVICE), &json!("1.4.278.0"))
     );
-    assert_eq!(there[0]["osVersion"], "Microsoft Windows NT 10.0.22631.0");
-    ends(&app, &ada).await;
+    assert_eq!(listed[0]["osVersion"], "Microsoft Windows NT 10.0.22631.0");
+    sign_out(&app, &ada).await;
 }
 
-async fn a_program_with_a_provider_signs_in_stays_so_and_leaves(database: TestDatabase) {
-    let world = Provided::by_google(database).await;
-    let app = &world.app;
+async fn the_client_signs_in_at_a_provider_refreshes_and_deletes_the_account(
+    database: TestDatabase,
+) {
+    let server = ServerWithProvider::google(database).await;
+    let app = &server.app;
 
-    let back = world.browse(LOGIN).await;
+    let redirect = server.browse(LOGIN).await;
 
-    assert_eq!(back.status, 302, "{}", back.text());
-    let location = back.header("location").expect("a location");
-    let query = location.strip_prefix("http://localhost:49731/?").expect("the way back");
-    let reported: Vec<(String, String)> =
+    assert_eq!(redirect.status, 302, "{}", redirect.text());
+    let location = redirect.header("location").expect("a location");
+    let query = location.strip_prefix("http://localhost:49731/?").expect("the redirect URI");
+    let parameters: Vec<(String, String)> =
         url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let parameter = |name: &str| {
-        let values: Vec<_> = reported.iter().filter(|(it, _)| it == name).collect();
+        let values: Vec<_> = parameters.iter().filter(|(it, _)| it == name).collect();
         assert_eq!(values.len(), 1, "{name} in {query}");
         values[0].1.clone()
     };
     assert_eq!(parameter("state"), STATE);
-    // Either of them, and it would not look at the code.
-    assert!(reported.iter().all(|(name, _)| !["error", "access_token"].contains(&name.as_str())));
+    // The client ignores the code if one of these is present.
+    assert!(parameters.iter().all(|(name, _)| !["error", "access_token"].contains(&name.as_str())));
     let body = format!(
         "{{\"code\":{},\"codeVerifier\":{}}}",
         quoted(&parameter("code")),
         quoted(VERIFIER)
     );
-    let envelope = bare(app, "/auth/token", &ABOUT_IT, &body).await;
-    let ada = taken(app, &envelope, "Ada@example.org");
+    let envelope = bare(app, "/auth/token", &DEVICE_HEADERS, &body).await;
+    let ada = signed_in_client(app, &envelope, "Ada@example.org");
     assert_eq!(sessions(&ada).await[0]["deviceId"], DEVICE);
     let ada = start(app, ada, &[]).await;
 
-    let leave = r#"{"confirm":"DELETE","password":null}"#;
-    let gone = post(&ada, "/auth/account/delete", &[], leave).await;
-    assert_eq!((gone.status, &gone.body), (200, &json!({ "deleted": true })));
-    // Sent once more, where the answer was lost.
-    let again = post(&ada, "/auth/account/delete", &[], leave).await;
+    let confirmation = r#"{"confirm":"DELETE","password":null}"#;
+    let deleted = post(&ada, "/auth/account/delete", &[], confirmation).await;
+    assert_eq!((deleted.status, &deleted.body), (200, &json!({ "deleted": true })));
+    // Sent again if the response was lost.
+    let again = post(&ada, "/auth/account/delete", &[], confirmation).await;
     assert_eq!(again.refusal(), (404, "user_not_found"));
-    ends(app, &ada).await;
+    sign_out(app, &ada).await;
 }

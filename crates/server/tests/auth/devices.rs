@@ -1,4 +1,4 @@
-//! Tests of the list of devices, and of signing them out.
+//! Tests of the list of devices and of revoking sessions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{another_session, refresh, spent};
+use super::{another_session, refresh, refresh_token};
 
 on_both_databases!(
-    every_session_is_reported_with_its_device,
+    every_session_is_listed_with_its_device,
     a_revoked_session_is_over_at_once,
-    revoking_the_others_leaves_the_one_that_requests,
-    a_session_that_was_revoked_revokes_nothing,
-    sessions_are_reported_in_parts,
+    revoking_other_sessions_spares_the_current_one,
+    a_revoked_session_cannot_revoke_others,
+    sessions_are_listed_in_pages,
 );
 
 const DEVICE: &str = "0199f0e0-0000-7000-8000-00000000000a";
@@ -38,7 +38,7 @@ async fn send(client: &Client, path: &str, headers: &[(&str, &str)], body: &Valu
     client.send("POST", path, &headers, body.to_string().as_bytes()).await
 }
 
-async fn every_session_is_reported_with_its_device(database: TestDatabase) {
+async fn every_session_is_listed_with_its_device(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let setting = Setting::on(database).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.with("Server__TrustedProxies", "127.0.0.0/8").start().await;
@@ -60,8 +60,8 @@ async fn every_session_is_reported_with_its_device(database: TestDatabase) {
     let token = json!({ "refreshToken": desktop.refresh });
     let next = send(&app.stranger(), "/auth/refresh", &from_work, &token).await;
     let desktop = app.stranger().with_tokens(&next.body);
-    let silent = refresh(&app.stranger(), spent(&desktop)).await;
-    let later = sessions(&app.stranger().with_tokens(&silent.body)).await;
+    let without_device = refresh(&app.stranger(), refresh_token(&desktop)).await;
+    let later = sessions(&app.stranger().with_tokens(&without_device.body)).await;
 
     let (second, first) = (&at_first[0], &at_first[1]);
     assert_eq!([&first["current"], &second["current"]], [true, false]);
@@ -110,7 +110,7 @@ async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
     assert_eq!((ended.status, &ended.body), (200, &json!({ "success": true })));
     assert_eq!(again.refusal(), (404, "not_found"));
     assert_eq!(other.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let dead = refresh(&app.stranger(), spent(&other)).await;
+    let dead = refresh(&app.stranger(), refresh_token(&other)).await;
     assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(sessions(&ada).await.len(), 1);
 
@@ -120,7 +120,7 @@ async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
 }
 
-async fn revoking_the_others_leaves_the_one_that_requests(database: TestDatabase) {
+async fn revoking_other_sessions_spares_the_current_one(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     let mut others = Vec::new();
@@ -137,13 +137,13 @@ async fn revoking_the_others_leaves_the_one_that_requests(database: TestDatabase
     assert_eq!((again.status, &again.body), (200, &json!({ "revoked": 0 })));
     for other in &others {
         assert_eq!(other.get("/auth/me").await.refusal(), (401, "unauthorized"));
-        assert_eq!(refresh(&app.stranger(), spent(other)).await.status, 401);
+        assert_eq!(refresh(&app.stranger(), refresh_token(other)).await.status, 401);
     }
-    assert_eq!(refresh(&app.stranger(), spent(&ada)).await.status, 200);
+    assert_eq!(refresh(&app.stranger(), refresh_token(&ada)).await.status, 200);
     assert_eq!(bob.get("/auth/me").await.status, 200);
 }
 
-async fn a_session_that_was_revoked_revokes_nothing(database: TestDatabase) {
+async fn a_revoked_session_cannot_revoke_others(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let beside = Setting::beside(&app).start().await;
@@ -151,7 +151,7 @@ async fn a_session_that_was_revoked_revokes_nothing(database: TestDatabase) {
     let elsewhere = beside.stranger().with_tokens(&json!({ "accessToken": thief.access }));
     let (own, stolen) = (current_session(&ada).await, current_session(&elsewhere).await);
 
-    // The other instance remembers the session for some seconds yet.
+    // The other instance caches the session for some seconds.
     assert_eq!(revoke(&ada, &stolen).await.status, 200);
     let one = revoke(&elsewhere, &own).await;
     let all = revoke_others(&elsewhere).await;
@@ -161,46 +161,46 @@ async fn a_session_that_was_revoked_revokes_nothing(database: TestDatabase) {
     assert_eq!(sessions(&ada).await.len(), 1);
 }
 
-async fn sessions_are_reported_in_parts(database: TestDatabase) {
+async fn sessions_are_listed_in_pages(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     for _ in 1..5 {
         another_session(&app.stranger(), "ada@example.org").await;
     }
-    let whole = sessions(&ada).await;
+    let expected = sessions(&ada).await;
 
-    let (mut reported, mut path) = (Vec::new(), Some("/auth/sessions?limit=2".to_owned()));
+    let (mut listed, mut path) = (Vec::new(), Some("/auth/sessions?limit=2".to_owned()));
     while let Some(next) = path {
-        let part = ada.get(&next).await;
-        reported.extend(part.body["items"].as_array().expect("a list").clone());
-        let cursor = part.body["nextCursor"].as_str();
+        let page = ada.get(&next).await;
+        listed.extend(page.body["items"].as_array().expect("a list").clone());
+        let cursor = page.body["nextCursor"].as_str();
         path = cursor.map(|it| format!("/auth/sessions?limit=2&cursor={it}"));
     }
 
-    assert_eq!(reported.len(), 5);
-    assert_eq!(reported, whole);
+    assert_eq!(listed.len(), 5);
+    assert_eq!(listed, expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_called_wrongly_is_refused_with_its_field() {
+async fn invalid_parameters_are_reported_by_field() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
     for path in ["/auth/sessions", "/auth/login-history"] {
         for limit in ["0", "-1", "201", "9223372036854775808", "text", "", "1.5"] {
-            let answer = ada.get(&format!("{path}?limit={limit}")).await;
-            assert_eq!(answer.refusal(), (400, "validation_failed"), "{path} {limit}");
-            assert_eq!(answer.body["errors"][0]["field"], "limit", "{path} {limit}");
+            let response = ada.get(&format!("{path}?limit={limit}")).await;
+            assert_eq!(response.refusal(), (400, "validation_failed"), "{path} {limit}");
+            assert_eq!(response.body["errors"][0]["field"], "limit", "{path} {limit}");
         }
-        let answer = ada.get(&format!("{path}?cursor=text")).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{path}");
-        assert_eq!(answer.body["errors"][0]["field"], "cursor", "{path}");
+        let response = ada.get(&format!("{path}?cursor=text")).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{path}");
+        assert_eq!(response.body["errors"][0]["field"], "cursor", "{path}");
         assert_eq!(ada.get(&format!("{path}?limit=200&unknown")).await.status, 200, "{path}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_device_states_is_cut_and_cleaned() {
+async fn device_headers_are_truncated_and_sanitised() {
     let app = TestApp::spawn().await;
     app.sign_up("ada@example.org").await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
@@ -214,26 +214,26 @@ async fn what_a_device_states_is_cut_and_cleaned() {
     let envelope = send(&app.stranger(), "/auth/login/local", &headers, &credentials).await;
 
     let client = app.stranger().with_tokens(&envelope.body);
-    let reported = sessions(&client).await;
-    let session = reported.iter().find(|it| it["current"] == true).expect("a session");
+    let listed = sessions(&client).await;
+    let session = listed.iter().find(|it| it["current"] == true).expect("a session");
     assert_eq!(session["osVersion"], "ü".repeat(128));
     assert_eq!((&session["deviceId"], &session["appVersion"]), (&Value::Null, &json!("<b>1")));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_sessions_that_revoke_one_another_one_stays() {
+async fn of_sessions_that_revoke_each_other_one_survives() {
     let app = TestApp::spawn().await;
     let mut clients = vec![app.sign_up("ada@example.org").await];
     for _ in 1..8 {
         clients.push(another_session(&app.stranger(), "ada@example.org").await);
     }
 
-    let answers = join_all(clients.iter().map(revoke_others)).await;
+    let responses = join_all(clients.iter().map(revoke_others)).await;
 
-    let winners = answers.iter().filter(|it| it.status == 200).count();
+    let succeeded = responses.iter().filter(|it| it.status == 200).count();
     let mut alive = 0;
     for client in &clients {
         alive += usize::from(client.get("/auth/me").await.status == 200);
     }
-    assert_eq!((winners, alive), (1, 1));
+    assert_eq!((succeeded, alive), (1, 1));
 }

@@ -1,4 +1,4 @@
-//! Second factors: setting one up, signing in with it, and taking it off.
+//! Second factors: set-up, sign-in and removal.
 
 mod at_rest;
 mod bad_input;
@@ -17,29 +17,29 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use totp_rs::Totp;
 
-use super::{another_session, refresh, sign_in, spent};
+use super::{another_session, refresh, refresh_token, sign_in};
 
 pub(super) const EMAIL: &str = "ada@example.org";
 
 on_both_databases!(
-    an_app_is_set_up_and_signs_in_from_then_on,
+    an_authenticator_app_is_set_up_and_required_from_then_on,
     recovery_codes_sign_in_once_each,
     a_change_ends_all_sessions_but_its_own,
-    each_fresh_proof_takes_it_off,
-    of_many_presentations_of_a_code_one_signs_in,
-    of_many_presentations_of_a_recovery_code_one_signs_in,
-    of_many_answers_to_one_challenge_one_signs_in,
-    a_wrong_code_stands_in_the_history,
-    nobody_sets_one_up_without_the_password,
-    which_factors_are_on_is_reported,
+    each_fresh_proof_disables_the_factor,
+    of_concurrent_uses_of_a_code_one_signs_in,
+    of_concurrent_uses_of_a_recovery_code_one_signs_in,
+    of_concurrent_responses_to_a_challenge_one_signs_in,
+    wrong_codes_are_in_the_history,
+    setting_up_a_factor_requires_the_password,
+    enabled_factors_are_reported,
 );
 
-/// Returns the proof that it is Ada who asks.
-fn by_owner() -> Value {
+/// Returns the proof that the caller is the owner.
+fn owner_proof() -> Value {
     json!({ "password": PASSWORD })
 }
 
-/// Somebody with an authenticator app, and the clock of app and server.
+/// Account with an authenticator app, with the clock of app and server.
 pub(super) struct Ada {
     pub(super) app: TestApp,
     pub(super) clock: Arc<ManualClock>,
@@ -49,7 +49,7 @@ pub(super) struct Ada {
 }
 
 impl Ada {
-    /// Ada's second factor was put on a while ago.
+    /// Enables the second factor of an account, long enough ago for a new code.
     pub(super) async fn on(database: TestDatabase) -> Self {
         Self::set_up(Setting::on(database)).await
     }
@@ -58,9 +58,9 @@ impl Ada {
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
         let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
         let client = app.sign_up(EMAIL).await;
-        let begun = client.post("/auth/mfa/totp/begin", &by_owner()).await;
-        assert_eq!(begun.status, 200, "{}", begun.text());
-        let totp = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
+        let setup = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
+        assert_eq!(setup.status, 200, "{}", setup.text());
+        let totp = Totp::from_url(setup.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
         let mut ada = Self { app, clock, client, totp, codes: Vec::new() };
         let verified =
             ada.client.post("/auth/mfa/totp/verify", &json!({ "code": ada.code() })).await;
@@ -88,23 +88,23 @@ impl Ada {
         wrong.expect("a code")
     }
 
-    /// The token of a sign-in that waits for the second factor.
+    /// Starts a sign-in and returns its token for the second factor.
     async fn challenge(&self) -> String {
         challenge(&self.app).await
     }
 }
 
 async fn challenge(app: &TestApp) -> String {
-    let requested = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
-    assert_eq!(requested.refusal(), (401, "mfa_required"));
-    requested.body["mfaToken"].as_str().expect("a token").to_owned()
+    let challenge = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
+    assert_eq!(challenge.refusal(), (401, "mfa_required"));
+    challenge.body["mfaToken"].as_str().expect("a token").to_owned()
 }
 
-async fn answer(app: &TestApp, token: &str, code: &str) -> Answer {
+async fn submit_code(app: &TestApp, token: &str, code: &str) -> Answer {
     app.stranger().post("/auth/login/mfa", &json!({ "mfaToken": token, "code": code })).await
 }
 
-async fn recover(app: &TestApp, token: &str, code: &str) -> Answer {
+async fn submit_recovery_code(app: &TestApp, token: &str, code: &str) -> Answer {
     let body = json!({ "mfaToken": token, "recoveryCode": code });
     app.stranger().post("/auth/login/mfa", &body).await
 }
@@ -114,61 +114,61 @@ fn texts(list: &Value) -> Vec<String> {
     list.map(|it| it.as_str().expect("a text").to_owned()).collect()
 }
 
-fn statuses(answers: &[Answer], status: u16) -> usize {
-    answers.iter().filter(|it| it.status == status).count()
+fn count_status(responses: &[Answer], status: u16) -> usize {
+    responses.iter().filter(|it| it.status == status).count()
 }
 
-async fn an_app_is_set_up_and_signs_in_from_then_on(database: TestDatabase) {
+async fn an_authenticator_app_is_set_up_and_required_from_then_on(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let client = app.sign_up(EMAIL).await;
 
-    let begun = client.post("/auth/mfa/totp/begin", &by_owner()).await;
+    let setup = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
     let not_yet = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
-    let totp = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
+    let totp = Totp::from_url(setup.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
     let now = || u64::try_from(clock.now().micros() / 1_000_000).expect("a time");
     let first_code = totp.generate(now()).to_string();
     let verified = client.post("/auth/mfa/totp/verify", &json!({ "code": first_code })).await;
-    let again = client.post("/auth/mfa/totp/begin", &by_owner()).await;
-    let requested = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
-    let token = requested.body["mfaToken"].as_str().expect("a token").to_owned();
-    let replayed = answer(&app, &token, &first_code).await;
+    let again = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
+    let challenged = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
+    let token = challenged.body["mfaToken"].as_str().expect("a token").to_owned();
+    let replayed = submit_code(&app, &token, &first_code).await;
     clock.advance(Duration::from_secs(30));
-    let envelope = answer(&app, &token, &totp.generate(now()).to_string()).await;
+    let envelope = submit_code(&app, &token, &totp.generate(now()).to_string()).await;
 
-    assert_eq!(keys(&begun.body), ["otpauthUri", "qrCode", "secret"]);
-    let picture = begun.body["qrCode"].as_str().unwrap_or_default();
-    assert!(picture.starts_with("data:image/svg+xml;base64,"), "{picture}");
+    assert_eq!(keys(&setup.body), ["otpauthUri", "qrCode", "secret"]);
+    let qr_code = setup.body["qrCode"].as_str().unwrap_or_default();
+    assert!(qr_code.starts_with("data:image/svg+xml;base64,"), "{qr_code}");
     assert_eq!((totp.issuer(), totp.account_name()), (Some("Pia"), EMAIL));
-    assert_eq!(begun.body["secret"], totp.secret().to_base32());
-    assert_eq!(not_yet.status, 200, "a factor that is only begun is not asked for");
+    assert_eq!(setup.body["secret"], totp.secret().to_base32());
+    assert_eq!(not_yet.status, 200, "a factor is not required before it is verified");
     assert_eq!(keys(&verified.body), ["recoveryCodes", "success"]);
     assert_eq!(texts(&verified.body["recoveryCodes"]).len(), 10);
     assert_eq!(again.refusal(), (409, "mfa_already_enabled"));
-    assert_eq!(requested.refusal(), (401, "mfa_required"));
-    assert_eq!(keys(&requested.body), ["error", "message", "methods", "mfaToken"]);
-    assert_eq!(requested.body["methods"], json!(["totp", "recovery_code"]));
+    assert_eq!(challenged.refusal(), (401, "mfa_required"));
+    assert_eq!(keys(&challenged.body), ["error", "message", "methods", "mfaToken"]);
+    assert_eq!(challenged.body["methods"], json!(["totp", "recovery_code"]));
     assert_eq!(replayed.refusal(), (401, "invalid_mfa_code"));
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
     let client = app.stranger().with_tokens(&envelope.body);
     assert_eq!(client.get("/auth/me").await.body["email"], EMAIL);
-    assert_eq!(refresh(&app.stranger(), spent(&client)).await.status, 200);
+    assert_eq!(refresh(&app.stranger(), refresh_token(&client)).await.status, 200);
 }
 
 async fn recovery_codes_sign_in_once_each(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let lower = ada.codes[3].to_lowercase().replace('-', " ");
 
-    let first = recover(&ada.app, &ada.challenge().await, &lower).await;
-    let again = recover(&ada.app, &ada.challenge().await, &ada.codes[3]).await;
-    let other = recover(&ada.app, &ada.challenge().await, &ada.codes[4]).await;
+    let first = submit_recovery_code(&ada.app, &ada.challenge().await, &lower).await;
+    let again = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[3]).await;
+    let other = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[4]).await;
     let client = ada.app.stranger().with_tokens(&other.body);
     let proof = json!({ "recoveryCode": ada.codes[5] });
     let new = client.post("/auth/mfa/recovery-codes/regenerate", &proof).await;
-    let old = recover(&ada.app, &ada.challenge().await, &ada.codes[6]).await;
+    let old = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[6]).await;
     let fresh = texts(&new.body["recoveryCodes"]);
-    let newer = recover(&ada.app, &ada.challenge().await, &fresh[0]).await;
+    let newer = submit_recovery_code(&ada.app, &ada.challenge().await, &fresh[0]).await;
 
     assert_eq!((first.status, other.status, new.status, newer.status), (200, 200, 200, 200));
     assert_eq!(again.refusal(), (401, "invalid_mfa_code"));
@@ -183,22 +183,22 @@ async fn a_change_ends_all_sessions_but_its_own(database: TestDatabase) {
     let eve = app.sign_up("eve@example.org").await;
     assert_eq!(second.get("/auth/me").await.status, 200);
 
-    let begun = first.post("/auth/mfa/totp/begin", &by_owner()).await;
+    let setup = first.post("/auth/mfa/totp/begin", &owner_proof()).await;
     let untouched = second.get("/auth/me").await;
-    let totp = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
+    let totp = Totp::from_url(setup.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
     let now = u64::try_from(SystemClock.now().micros() / 1_000_000).expect("a time");
     let code = totp.generate(now).to_string();
     let verified = first.post("/auth/mfa/totp/verify", &json!({ "code": code })).await;
 
     assert_eq!((untouched.status, verified.status), (200, 200));
     assert_eq!(second.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    assert_eq!(refresh(&app.stranger(), spent(&second)).await.status, 401);
+    assert_eq!(refresh(&app.stranger(), refresh_token(&second)).await.status, 401);
     assert_eq!(first.get("/auth/me").await.status, 200);
-    assert_eq!(refresh(&app.stranger(), spent(&first)).await.status, 200);
+    assert_eq!(refresh(&app.stranger(), refresh_token(&first)).await.status, 200);
     assert_eq!(eve.get("/auth/me").await.status, 200);
 }
 
-async fn each_fresh_proof_takes_it_off(database: TestDatabase) {
+async fn each_fresh_proof_disables_the_factor(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let nothing = json!({ "password": PASSWORD });
 
@@ -212,8 +212,8 @@ async fn each_fresh_proof_takes_it_off(database: TestDatabase) {
     assert_eq!(regenerated.refusal(), (409, "mfa_not_enabled"));
     assert_eq!(signed_in.status, 200);
     for proof in ["password", "recoveryCode"] {
-        let begun = ada.client.post("/auth/mfa/totp/begin", &by_owner()).await;
-        let uri = begun.body["otpauthUri"].as_str().expect("a URI").to_owned();
+        let setup = ada.client.post("/auth/mfa/totp/begin", &owner_proof()).await;
+        let uri = setup.body["otpauthUri"].as_str().expect("a URI").to_owned();
         let now = u64::try_from(ada.clock.now().micros() / 1_000_000).expect("a time");
         let code = Totp::from_url(uri).expect("TOTP").generate(now).to_string();
         let verified = ada.client.post("/auth/mfa/totp/verify", &json!({ "code": code })).await;
@@ -224,7 +224,7 @@ async fn each_fresh_proof_takes_it_off(database: TestDatabase) {
     }
 }
 
-async fn of_many_presentations_of_a_code_one_signs_in(database: TestDatabase) {
+async fn of_concurrent_uses_of_a_code_one_signs_in(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let mut tokens = Vec::new();
     for _ in 0..64 {
@@ -232,93 +232,96 @@ async fn of_many_presentations_of_a_code_one_signs_in(database: TestDatabase) {
     }
 
     let code = ada.code();
-    let answers = join_all(tokens.iter().map(|it| answer(&ada.app, it, &code))).await;
+    let responses = join_all(tokens.iter().map(|it| submit_code(&ada.app, it, &code))).await;
 
-    assert_eq!(statuses(&answers, 200), 1);
-    assert_eq!(statuses(&answers, 401) + statuses(&answers, 429), 63);
+    assert_eq!(count_status(&responses, 200), 1);
+    assert_eq!(count_status(&responses, 401) + count_status(&responses, 429), 63);
 }
 
-async fn of_many_presentations_of_a_recovery_code_one_signs_in(database: TestDatabase) {
+async fn of_concurrent_uses_of_a_recovery_code_one_signs_in(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let mut tokens = Vec::new();
     for _ in 0..64 {
         tokens.push(ada.challenge().await);
     }
 
-    let answers = join_all(tokens.iter().map(|it| recover(&ada.app, it, &ada.codes[0]))).await;
+    let responses =
+        join_all(tokens.iter().map(|it| submit_recovery_code(&ada.app, it, &ada.codes[0]))).await;
 
-    assert_eq!(statuses(&answers, 200), 1);
-    assert_eq!(statuses(&answers, 401) + statuses(&answers, 429), 63);
+    assert_eq!(count_status(&responses, 200), 1);
+    assert_eq!(count_status(&responses, 401) + count_status(&responses, 429), 63);
 }
 
-async fn of_many_answers_to_one_challenge_one_signs_in(database: TestDatabase) {
+async fn of_concurrent_responses_to_a_challenge_one_signs_in(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let (token, code) = (ada.challenge().await, ada.code());
 
-    let by_app = (0..32).map(|_| answer(&ada.app, &token, &code));
-    let by_paper = ada.codes.iter().cycle().take(32).map(|it| recover(&ada.app, &token, it));
-    let (by_app, by_paper) = futures_util::join!(join_all(by_app), join_all(by_paper));
+    let by_app = (0..32).map(|_| submit_code(&ada.app, &token, &code));
+    let by_recovery_code =
+        ada.codes.iter().cycle().take(32).map(|it| submit_recovery_code(&ada.app, &token, it));
+    let (by_app, by_recovery_code) =
+        futures_util::join!(join_all(by_app), join_all(by_recovery_code));
 
-    assert_eq!(statuses(&by_app, 200) + statuses(&by_paper, 200), 1);
+    assert_eq!(count_status(&by_app, 200) + count_status(&by_recovery_code, 200), 1);
 }
 
-async fn a_wrong_code_stands_in_the_history(database: TestDatabase) {
+async fn wrong_codes_are_in_the_history(database: TestDatabase) {
     let ada = Ada::on(database).await;
 
-    answer(&ada.app, &ada.challenge().await, &ada.wrong_code()).await;
-    recover(&ada.app, &ada.challenge().await, "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR").await;
-    answer(&ada.app, "nonsense", &ada.code()).await;
+    submit_code(&ada.app, &ada.challenge().await, &ada.wrong_code()).await;
+    submit_recovery_code(&ada.app, &ada.challenge().await, "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR").await;
+    submit_code(&ada.app, "nonsense", &ada.code()).await;
 
-    let reported = ada.client.get("/auth/login-history").await.body;
-    let items = reported["items"].as_array().expect("a list");
+    let history = ada.client.get("/auth/login-history").await.body;
+    let items = history["items"].as_array().expect("a list");
     let outcomes: Vec<_> = items.iter().map(|it| (&it["outcome"], &it["method"])).collect();
     let (wrong, by) = (json!("wrong_factor"), json!("password_with_factor"));
     assert_eq!(outcomes[..2], [(&wrong, &by), (&wrong, &by)]);
     assert_eq!(outcomes[2..], [(&json!("signed_in"), &json!("password"))]);
 }
 
-async fn nobody_sets_one_up_without_the_password(database: TestDatabase) {
+async fn setting_up_a_factor_requires_the_password(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let thief = app.sign_up(EMAIL).await;
     let begin = async |body: Value| thief.post("/auth/mfa/totp/begin", &body).await;
 
-    let silent = begin(json!({})).await;
+    let without_password = begin(json!({})).await;
     let null = begin(json!({ "password": null })).await;
     let wrong = begin(json!({ "password": "a wrong password" })).await;
     let number = begin(json!({ "password": 5 })).await;
 
-    for refused in [silent, null, number] {
+    for refused in [without_password, null, number] {
         assert_eq!(refused.refusal(), (400, "validation_failed"));
         assert_eq!(refused.body["errors"][0]["field"], "password");
     }
     assert_eq!(wrong.refusal(), (403, "invalid_proof"));
-    assert_eq!(begin(by_owner()).await.status, 200);
+    assert_eq!(begin(owner_proof()).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clock_may_be_a_step_early_or_late() {
     for (seconds, status) in [(-60, 401), (-30, 401), (0, 200), (30, 200), (60, 401)] {
-        // The code of half a minute ago put the factor on, so it was used.
+        // The code of 30 seconds ago enabled the factor, so it is used up.
         let ada = Ada::on(TestDatabase::sqlite()).await;
-        let answered = answer(&ada.app, &ada.challenge().await, &ada.code_in(seconds)).await;
+        let answered = submit_code(&ada.app, &ada.challenge().await, &ada.code_in(seconds)).await;
         assert_eq!(answered.status, status, "{seconds}");
     }
     let ada = Ada::on(TestDatabase::sqlite()).await;
     ada.clock.advance(Duration::from_secs(30));
-    let late = answer(&ada.app, &ada.challenge().await, &ada.code_in(-30)).await;
+    let late = submit_code(&ada.app, &ada.challenge().await, &ada.code_in(-30)).await;
     assert_eq!(late.status, 200, "{}", late.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sign_in_is_begun_on_one_instance_and_ended_on_another() {
+async fn a_sign_in_starts_on_one_instance_and_completes_on_another() {
     let ada = Ada::on(TestDatabase::postgres().await).await;
     let clock = Arc::<ManualClock>::clone(&ada.clock);
     let other = Setting::beside(&ada.app).at(clock).start().await;
 
     let token = ada.challenge().await;
-    let there = answer(&other, &token, &ada.code()).await;
-    let here = answer(&ada.app, &token, &ada.code_in(30)).await;
-    let replayed = answer(&ada.app, &challenge(&other).await, &ada.code()).await;
+    let there = submit_code(&other, &token, &ada.code()).await;
+    let here = submit_code(&ada.app, &token, &ada.code_in(30)).await;
+    let replayed = submit_code(&ada.app, &challenge(&other).await, &ada.code()).await;
 
     assert_eq!(there.status, 200, "{}", there.text());
     assert_eq!(here.refusal(), (401, "invalid_mfa_token"));
@@ -326,19 +329,19 @@ async fn a_sign_in_is_begun_on_one_instance_and_ended_on_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_factor_that_was_taken_off_leaves_no_sign_in_waiting() {
+async fn disabling_a_factor_ends_pending_sign_ins() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     let token = ada.challenge().await;
 
     let disabled = ada.client.post("/auth/mfa/disable", &json!({ "password": PASSWORD })).await;
-    let answered = answer(&ada.app, &token, &ada.code()).await;
+    let answered = submit_code(&ada.app, &token, &ada.code()).await;
 
     assert_eq!(disabled.status, 200);
     assert_eq!(answered.refusal(), (401, "invalid_mfa_token"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_password_is_reported_the_same_with_and_without_a_factor() {
+async fn a_wrong_password_is_refused_alike_with_and_without_a_factor() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     ada.app.sign_up("bob@example.org").await;
 
@@ -350,7 +353,7 @@ async fn a_wrong_password_is_reported_the_same_with_and_without_a_factor() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn second_factors_go_on_when_the_licence_has_ended() {
+async fn second_factors_work_after_the_licence_has_expired() {
     let start = SystemClock.now();
     let terms = pia_policy::Terms {
         expires_at: Some(start + Duration::from_mins(2)),
@@ -360,24 +363,24 @@ async fn second_factors_go_on_when_the_licence_has_ended() {
     ada.clock.set(start + Duration::from_mins(3));
 
     let refused = ada.app.stranger().post("/auth/register", &json!({})).await;
-    let answered = answer(&ada.app, &ada.challenge().await, &ada.code()).await;
+    let answered = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
     let client = ada.app.stranger().with_tokens(&answered.body);
     let proof = json!({ "recoveryCode": ada.codes[0] });
     let disabled = client.post("/auth/mfa/disable", &proof).await;
-    let begun = client.post("/auth/mfa/totp/begin", &by_owner()).await;
+    let setup = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
 
     assert_eq!(refused.refusal(), (403, "license_expired"));
-    assert_eq!((answered.status, disabled.status, begun.status), (200, 200, 200));
+    assert_eq!((answered.status, disabled.status, setup.status), (200, 200, 200));
 }
 
-async fn which_factors_are_on_is_reported(database: TestDatabase) {
+async fn enabled_factors_are_reported(database: TestDatabase) {
     let ada = Ada::set_up(Setting::on(database).with("Server__Name", "Acme: Pia")).await;
     let eve = ada.app.signed_in().await;
     let token = ada.challenge().await;
-    assert_eq!(recover(&ada.app, &token, &ada.codes[0]).await.status, 200);
+    assert_eq!(submit_recovery_code(&ada.app, &token, &ada.codes[0]).await.status, 200);
 
     let (on, off) = (ada.client.get("/auth/mfa").await, eve.get("/auth/mfa").await);
-    let begun = eve.post("/auth/mfa/totp/begin", &by_owner()).await;
+    let setup = eve.post("/auth/mfa/totp/begin", &owner_proof()).await;
 
     assert_eq!(
         on.body,
@@ -385,6 +388,6 @@ async fn which_factors_are_on_is_reported(database: TestDatabase) {
     );
     let nothing = json!({ "totpEnabled": false, "recoveryCodesLeft": 0, "passkeys": 0 });
     assert_eq!(off.body, nothing);
-    let uri = begun.body["otpauthUri"].as_str().expect("a URI");
+    let uri = setup.body["otpauthUri"].as_str().expect("a URI");
     assert!(uri.ends_with("&issuer=Acme%20%20Pia"), "{uri}");
 }

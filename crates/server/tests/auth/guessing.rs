@@ -1,4 +1,4 @@
-//! Guessing at passwords.
+//! Throttling of password guesses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 on_both_databases!(
-    strangers_slow_down_one_another_and_not_the_owner,
+    guesses_from_unknown_addresses_do_not_delay_the_owner,
     each_wrong_password_makes_the_next_one_wait_longer,
-    of_guesses_at_once_five_are_judged,
-    an_address_without_an_account_waits_alike,
-    instances_share_what_they_counted,
+    of_concurrent_guesses_five_are_checked,
+    an_address_without_an_account_is_throttled_alike,
+    instances_share_their_counts,
 );
 
 const HOME: &str = "192.0.2.1";
@@ -28,11 +28,11 @@ struct World {
 }
 
 impl World {
-    /// Ada has an account, and has signed in from home.
+    /// Starts a server where Ada has an account and has signed in from home.
     async fn new(database: TestDatabase) -> Self {
         let world = Self::on(Setting::on(database), SystemClock.now()).await;
-        let person = json!({ "email": "ada@example.org", "password": PASSWORD });
-        world.app.stranger().post("/auth/register", &person).await;
+        let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
+        world.app.stranger().post("/auth/register", &credentials).await;
         assert_eq!(world.guess(HOME, PASSWORD).await.status, 200);
         world
     }
@@ -55,17 +55,17 @@ impl World {
     }
 }
 
-fn statuses(answers: &[Answer], status: u16) -> usize {
-    answers.iter().filter(|it| it.status == status).count()
+fn count_status(responses: &[Answer], status: u16) -> usize {
+    responses.iter().filter(|it| it.status == status).count()
 }
 
-async fn strangers_slow_down_one_another_and_not_the_owner(database: TestDatabase) {
+async fn guesses_from_unknown_addresses_do_not_delay_the_owner(database: TestDatabase) {
     let world = World::new(database).await;
 
-    let mut throttle = Vec::new();
+    let mut guesses = Vec::new();
     for number in 0..200 {
         let from = format!("198.51.{}.{}", number / 100, number % 100 + 1);
-        throttle.push(world.guess(&from, "a wrong password").await);
+        guesses.push(world.guess(&from, "a wrong password").await);
     }
     let owner = world.guess(HOME, PASSWORD).await;
     let elsewhere = world.guess("203.0.113.9", PASSWORD).await;
@@ -73,7 +73,7 @@ async fn strangers_slow_down_one_another_and_not_the_owner(database: TestDatabas
     let later = world.guess("203.0.113.9", PASSWORD).await;
     let from_there_again = world.guess("203.0.113.9", PASSWORD).await;
 
-    assert_eq!((statuses(&throttle, 401), statuses(&throttle, 429)), (5, 195));
+    assert_eq!((count_status(&guesses, 401), count_status(&guesses, 429)), (5, 195));
     assert_eq!(owner.status, 200, "{}", owner.text());
     assert_eq!(elsewhere.refusal(), (429, "rate_limited"));
     assert_eq!(elsewhere.header("retry-after"), Some("1"));
@@ -100,47 +100,47 @@ async fn each_wrong_password_makes_the_next_one_wait_longer(database: TestDataba
     assert_eq!(world.guess(HOME, PASSWORD).await.status, 200);
 }
 
-async fn of_guesses_at_once_five_are_judged(database: TestDatabase) {
+async fn of_concurrent_guesses_five_are_checked(database: TestDatabase) {
     let world = World::new(database).await;
 
-    let strangers = (1..=64).map(|number| {
+    let elsewhere = (1..=64).map(|number| {
         let world = &world;
         async move { world.guess(&format!("198.51.100.{number}"), "a wrong password").await }
     });
-    let strangers = join_all(strangers).await;
+    let elsewhere = join_all(elsewhere).await;
     let at_home = join_all((0..64).map(|_| world.guess(HOME, "a wrong password"))).await;
 
-    assert_eq!((statuses(&strangers, 401), statuses(&strangers, 429)), (5, 59));
-    assert_eq!((statuses(&at_home, 401), statuses(&at_home, 429)), (5, 59));
+    assert_eq!((count_status(&elsewhere, 401), count_status(&elsewhere, 429)), (5, 59));
+    assert_eq!((count_status(&at_home, 401), count_status(&at_home, 429)), (5, 59));
     world.clock.advance(Duration::from_secs(1));
     assert_eq!(world.guess(HOME, PASSWORD).await.status, 200);
 }
 
-async fn an_address_without_an_account_waits_alike(database: TestDatabase) {
+async fn an_address_without_an_account_is_throttled_alike(database: TestDatabase) {
     let world = World::new(database).await;
 
-    let mut reported = Vec::new();
+    let mut statuses = Vec::new();
     for _ in 0..8 {
         let ada = world.guess("198.51.100.7", "a wrong password").await;
-        let nobody = world.guess_at("bob@example.org", "198.51.100.7", "a wrong password").await;
-        assert_eq!((ada.status, &ada.bytes), (nobody.status, &nobody.bytes));
-        assert_eq!(ada.header("retry-after"), nobody.header("retry-after"));
-        reported.push(ada.status);
+        let unknown = world.guess_at("bob@example.org", "198.51.100.7", "a wrong password").await;
+        assert_eq!((ada.status, &ada.bytes), (unknown.status, &unknown.bytes));
+        assert_eq!(ada.header("retry-after"), unknown.header("retry-after"));
+        statuses.push(ada.status);
     }
 
-    assert_eq!(reported, [401, 401, 401, 401, 401, 429, 429, 429]);
+    assert_eq!(statuses, [401, 401, 401, 401, 401, 429, 429, 429]);
 }
 
-async fn instances_share_what_they_counted(database: TestDatabase) {
+async fn instances_share_their_counts(database: TestDatabase) {
     let first = World::new(database).await;
     let second = World::on(Setting::beside(&first.app), first.clock.now()).await;
 
-    let mut reported = Vec::new();
+    let mut statuses = Vec::new();
     for world in [&first, &second, &first, &second, &first, &second, &first] {
-        reported.push(world.guess("198.51.100.7", "a wrong password").await.status);
+        statuses.push(world.guess("198.51.100.7", "a wrong password").await.status);
     }
     let owner = second.guess(HOME, PASSWORD).await;
 
-    assert_eq!(reported, [401, 401, 401, 401, 401, 429, 429]);
-    assert_eq!(owner.status, 200, "where the owner signed in from is known here too");
+    assert_eq!(statuses, [401, 401, 401, 401, 401, 429, 429]);
+    assert_eq!(owner.status, 200, "the owner's addresses are known here too");
 }

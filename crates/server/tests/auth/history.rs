@@ -12,18 +12,18 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{another_session, log_out, sign_in, spent};
+use super::{another_session, log_out, refresh_token, sign_in};
 
 on_both_databases!(
-    every_attempt_is_reported_to_its_account_alone,
+    attempts_are_listed_for_their_own_account_only,
     an_attempt_outlives_its_session,
-    attempts_are_reported_in_parts,
+    attempts_are_listed_in_pages,
 );
 
 async fn history(client: &Client, query: &str) -> Value {
-    let answer = client.get(&format!("/auth/login-history{query}")).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    answer.body
+    let response = client.get(&format!("/auth/login-history{query}")).await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    response.body
 }
 
 fn outcomes(history: &Value) -> Vec<&str> {
@@ -31,43 +31,43 @@ fn outcomes(history: &Value) -> Vec<&str> {
     items.map(|it| it["outcome"].as_str().expect("an outcome")).collect()
 }
 
-async fn every_attempt_is_reported_to_its_account_alone(database: TestDatabase) {
+async fn attempts_are_listed_for_their_own_account_only(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     sign_in(&app.stranger(), " ADA@example.org", "a wrong password").await;
     sign_in(&app.stranger(), "nobody@example.org", "a wrong password").await;
     sign_in(&app.stranger(), "ada@example.org", "").await;
 
-    let (reported, bobs) = (history(&ada, "").await, history(&bob, "").await);
+    let (adas, bobs) = (history(&ada, "").await, history(&bob, "").await);
 
-    assert_eq!(outcomes(&reported), ["wrong_password", "signed_in"]);
+    assert_eq!(outcomes(&adas), ["wrong_password", "signed_in"]);
     assert_eq!(outcomes(&bobs), ["signed_in"]);
-    let (failed, signed_in) = (&reported["items"][0], &reported["items"][1]);
+    let (failed, signed_in) = (&adas["items"][0], &adas["items"][1]);
     assert_eq!(keys(failed), ["address", "at", "id", "method", "outcome"]);
     assert_eq!(keys(signed_in), ["address", "at", "id", "method", "outcome", "sessionId"]);
     assert_eq!(signed_in["sessionId"], current_session(&ada).await);
     assert_eq!((&failed["method"], &failed["address"]), (&json!("password"), &json!("127.0.0.1")));
-    assert!(reported["nextCursor"].is_null());
+    assert!(adas["nextCursor"].is_null());
 }
 
 async fn an_attempt_outlives_its_session(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let ended = current_session(&ada).await;
-    log_out(&app.stranger(), spent(&ada)).await;
+    log_out(&app.stranger(), refresh_token(&ada)).await;
 
     let again = another_session(&app.stranger(), "ada@example.org").await;
 
-    let reported = history(&again, "").await;
-    assert_eq!(outcomes(&reported), ["signed_in", "signed_in"]);
-    assert_eq!(reported["items"][1]["sessionId"], ended);
+    let attempts = history(&again, "").await;
+    assert_eq!(outcomes(&attempts), ["signed_in", "signed_in"]);
+    assert_eq!(attempts["items"][1]["sessionId"], ended);
 }
 
-async fn attempts_are_reported_in_parts(database: TestDatabase) {
+async fn attempts_are_listed_in_pages(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    // Each guess has waited long enough.
+    // The throttle has expired before each guess.
     let fail = async || {
         clock.advance(Duration::from_secs(16));
         sign_in(&app.stranger(), "ada@example.org", "a wrong password").await
@@ -75,18 +75,18 @@ async fn attempts_are_reported_in_parts(database: TestDatabase) {
     for _ in 0..6 {
         fail().await;
     }
-    let whole = history(&ada, "?limit=200").await;
+    let expected = history(&ada, "?limit=200").await;
 
-    let (mut reported, mut query) = (Vec::new(), "?limit=3".to_owned());
+    let (mut listed, mut query) = (Vec::new(), "?limit=3".to_owned());
     loop {
-        let part = history(&ada, &query).await;
-        reported.extend(part["items"].as_array().expect("a list").clone());
-        // What comes in meanwhile stands before the place and moves nothing.
+        let page = history(&ada, &query).await;
+        listed.extend(page["items"].as_array().expect("a list").clone());
+        // New attempts come before the cursor and shift no page.
         assert_eq!(fail().await.status, 401);
-        let Some(cursor) = part["nextCursor"].as_str() else { break };
+        let Some(cursor) = page["nextCursor"].as_str() else { break };
         query = format!("?limit=3&cursor={cursor}");
     }
 
-    assert_eq!(reported.len(), 7);
-    assert_eq!(Some(&reported), whole["items"].as_array());
+    assert_eq!(listed.len(), 7);
+    assert_eq!(Some(&listed), expected["items"].as_array());
 }

@@ -1,34 +1,34 @@
-//! Tests of the use cases under their hosted names.
+//! Tests of the hosted routes, which are aliases of the local ones.
 
 use pia_server_testkit::client::keys;
 use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::spent;
+use super::refresh_token;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_is_one_account_under_both_names() {
     let app = TestApp::spawn().await;
-    let person = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
     let stranger = app.stranger();
 
-    let made = stranger.post("/api/auth/register", &person).await;
-    let taken = stranger.post("/auth/register", &person).await;
-    let hosted = stranger.post("/api/auth/login", &person).await;
-    let local = stranger.post("/auth/login/local", &person).await;
+    let registered = stranger.post("/api/auth/register", &credentials).await;
+    let taken = stranger.post("/auth/register", &credentials).await;
+    let hosted = stranger.post("/api/auth/login", &credentials).await;
+    let local = stranger.post("/auth/login/local", &credentials).await;
 
-    assert_eq!((made.status, made.body["success"].as_bool()), (200, Some(true)));
+    assert_eq!((registered.status, registered.body["success"].as_bool()), (200, Some(true)));
     assert_eq!(taken.refusal(), (409, "email_exists"));
     assert_eq!((hosted.status, keys(&hosted.body)), (200, keys(&local.body)));
     assert_eq!(hosted.body["user"], local.body["user"]);
     let client = stranger.clone().with_tokens(&hosted.body);
     assert_eq!(client.get("/auth/me").await.status, 200);
-    assert_eq!(super::refresh(&stranger, spent(&client)).await.status, 200);
+    assert_eq!(super::refresh(&stranger, refresh_token(&client)).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn faults_are_reported_alike_under_both_names() {
+async fn errors_are_identical_under_both_names() {
     let app = TestApp::spawn().await;
     let stranger = app.stranger();
 
@@ -54,8 +54,8 @@ async fn faults_are_reported_alike_under_both_names() {
 async fn both_names_share_one_budget() {
     let setting = Setting::on(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2);
     let app = setting.with("RateLimits__Auth", 2).start().await;
-    let person = json!({ "email": "ada@example.org", "password": PASSWORD });
-    let call = async |path| app.stranger().post(path, &person).await.status;
+    let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let call = async |path| app.stranger().post(path, &credentials).await.status;
 
     let registered = [
         call("/api/auth/register").await,

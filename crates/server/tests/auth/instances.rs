@@ -9,26 +9,26 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::{log_out, refresh, sign_in, spent};
+use super::{log_out, refresh, refresh_token, sign_in};
 
-/// Two instances on one PostgreSQL, with one clock.
-async fn two(limit: impl Fn(Setting) -> Setting) -> (TestApp, TestApp, Arc<ManualClock>) {
+/// Starts two instances on one PostgreSQL database, with one clock.
+async fn two(configure: impl Fn(Setting) -> Setting) -> (TestApp, TestApp, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let at = |setting: Setting| limit(setting.at(Arc::<ManualClock>::clone(&clock)));
+    let at = |setting: Setting| configure(setting.at(Arc::<ManualClock>::clone(&clock)));
     let first = at(Setting::on(TestDatabase::postgres().await)).start().await;
     let second = at(Setting::beside(&first)).start().await;
     (first, second, clock)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_who_signed_in_on_one_is_signed_in_on_the_other() {
+async fn a_session_of_one_instance_is_valid_on_the_other() {
     let (first, second, _clock) = two(|it| it).await;
     let ada = first.signed_in().await;
 
     let there = second.stranger().with_tokens(&json!({ "accessToken": ada.access }));
     let me = there.get("/auth/me").await;
-    let next = refresh(&second.stranger(), spent(&ada)).await;
-    let again = refresh(&first.stranger(), spent(&ada)).await;
+    let next = refresh(&second.stranger(), refresh_token(&ada)).await;
+    let again = refresh(&first.stranger(), refresh_token(&ada)).await;
 
     assert_eq!((me.status, me.body["id"].as_str()), (200, ada.user.as_deref()));
     assert_eq!((next.status, again.status), (200, 200));
@@ -42,12 +42,12 @@ async fn a_session_that_ended_on_one_is_over_on_the_other_within_five_seconds() 
     let there = second.stranger().with_tokens(&json!({ "accessToken": ada.access }));
     assert_eq!(there.get("/auth/me").await.status, 200);
 
-    log_out(&first.stranger(), spent(&ada)).await;
+    log_out(&first.stranger(), refresh_token(&ada)).await;
     let here = ada.get("/auth/me").await;
     clock.advance(Duration::from_millis(5001));
     let over = there.get("/auth/me").await;
 
-    assert_eq!(here.refusal(), (401, "unauthorized"), "at once where it ended");
+    assert_eq!(here.refusal(), (401, "unauthorized"), "at once on the instance where it ended");
     assert_eq!(over.refusal(), (401, "unauthorized"));
 }
 
@@ -71,8 +71,8 @@ async fn guesses_on_all_instances_are_counted_together() {
 async fn registrations_on_all_instances_are_counted_together() {
     let (first, second, _clock) = two(|it| it.with("RateLimits__Auth", 2)).await;
     let register = async |app: &TestApp, email: &str| {
-        let person = json!({ "email": email, "password": PASSWORD });
-        app.stranger().post("/auth/register", &person).await.status
+        let credentials = json!({ "email": email, "password": PASSWORD });
+        app.stranger().post("/auth/register", &credentials).await.status
     };
 
     let statuses = [

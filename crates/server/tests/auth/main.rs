@@ -1,4 +1,4 @@
-//! Accounts, signing in, and staying so.
+//! Accounts, sign-ins and sessions.
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
@@ -32,35 +32,35 @@ use pia_server_testkit::client::{Answer, Client};
 use pia_server_testkit::harness::PASSWORD;
 use serde_json::{Value, json};
 
-async fn sign_in(caller: &Client, email: &str, password: &str) -> Answer {
+async fn sign_in(client: &Client, email: &str, password: &str) -> Answer {
     let credentials = json!({ "email": email, "password": password });
-    caller.post("/auth/login/local", &credentials).await
+    client.post("/auth/login/local", &credentials).await
 }
 
-async fn refresh(caller: &Client, token: &str) -> Answer {
-    caller.post("/auth/refresh", &json!({ "refreshToken": token })).await
+async fn refresh(client: &Client, token: &str) -> Answer {
+    client.post("/auth/refresh", &json!({ "refreshToken": token })).await
 }
 
-async fn log_out(caller: &Client, token: &str) -> Answer {
-    caller.post("/auth/logout", &json!({ "refreshToken": token })).await
+async fn log_out(client: &Client, token: &str) -> Answer {
+    client.post("/auth/logout", &json!({ "refreshToken": token })).await
 }
 
-/// A new session of an account that there is.
-async fn another_session(caller: &Client, email: &str) -> Client {
-    let envelope = sign_in(caller, email, PASSWORD).await;
+/// Starts a new session of an existing account.
+async fn another_session(client: &Client, email: &str) -> Client {
+    let envelope = sign_in(client, email, PASSWORD).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
-    caller.clone().with_tokens(&envelope.body)
+    client.clone().with_tokens(&envelope.body)
 }
 
-/// The fields that a body is refused for, and why.
-fn faults(answer: &Answer) -> Vec<(&str, &str)> {
-    let errors = answer.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+/// Returns the invalid fields of a request, with their error codes.
+fn field_errors(response: &Answer) -> Vec<(&str, &str)> {
+    let errors = response.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
     errors
         .iter()
         .map(|it| (it["field"].as_str().expect("a field"), it["code"].as_str().expect("a code")))
         .collect()
 }
 
-fn spent(client: &Client) -> &str {
+fn refresh_token(client: &Client) -> &str {
     client.refresh.as_deref().expect("a refresh token")
 }

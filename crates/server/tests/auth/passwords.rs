@@ -1,4 +1,4 @@
-//! Forgotten passwords, and choosing another one.
+//! Resetting and changing passwords.
 
 mod changing;
 
@@ -19,35 +19,35 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{another_session, faults, refresh, sign_in, spent};
+use super::{another_session, field_errors, refresh, refresh_token, sign_in};
 
 const ADA: &str = "ada@example.org";
 const NEW: &str = "a perfectly fine passphrase";
 
 on_both_databases!(
-    a_forgotten_password_is_replaced_with_a_letter,
-    of_many_who_use_one_letter_at_once_one_chooses_the_password,
-    whoever_requests_gets_the_same_answer,
-    a_letter_is_good_on_every_instance,
-    no_token_is_stored_in_plain,
+    a_forgotten_password_is_reset_by_email,
+    of_concurrent_uses_of_a_token_one_resets_the_password,
+    every_address_gets_the_same_response,
+    a_token_is_valid_on_every_instance,
+    no_token_is_stored_in_plain_text,
 );
 
 async fn with_mail(database: TestDatabase) -> TestApp {
     Setting::on(database).with_mail().start().await
 }
 
-/// A server where Ada has just requested a letter, and her token.
-async fn requested(database: TestDatabase) -> (TestApp, String) {
+/// Starts a server where Ada has requested a reset. Returns it with her token.
+async fn with_reset_token(database: TestDatabase) -> (TestApp, String) {
     let app = with_mail(database).await;
     app.sign_up(ADA).await;
-    let token = ask(&app).await;
+    let token = request_token(&app).await;
     (app, token)
 }
 
-/// Asks for a letter to Ada and opens it.
-async fn ask(app: &TestApp) -> String {
-    let answer = forgot(app, ADA).await;
-    assert_eq!(answer.status, 200, "{}", answer.text());
+/// Requests a reset for Ada and returns the token in her email.
+async fn request_token(app: &TestApp) -> String {
+    let response = forgot(app, ADA).await;
+    assert_eq!(response.status, 200, "{}", response.text());
     token(&link_to(app, ADA).await).to_owned()
 }
 
@@ -60,15 +60,15 @@ async fn reset(app: &TestApp, email: &str, token: &str, password: &str) -> Answe
     app.stranger().post("/auth/reset-password", &body).await
 }
 
-/// Takes everybody's password away, as if they were vouched for elsewhere.
-async fn without_passwords(app: &TestApp) {
+/// Removes all passwords, as if every account came from a provider.
+async fn remove_passwords(app: &TestApp) {
     let update = diesel::update(accounts::table).set(accounts::password_hash.eq(None::<String>));
     let db = open(app);
     let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     assert!(done.expect("accounts") > 0);
 }
 
-async fn a_forgotten_password_is_replaced_with_a_letter(database: TestDatabase) {
+async fn a_forgotten_password_is_reset_by_email(database: TestDatabase) {
     let app = with_mail(database).await;
     let ada = app.sign_up(ADA).await;
     let other = another_session(&app.stranger(), ADA).await;
@@ -85,30 +85,30 @@ async fn a_forgotten_password_is_replaced_with_a_letter(database: TestDatabase) 
     assert_eq!(again.refusal(), (400, "invalid_reset_token"));
     for session in [&ada, &other] {
         assert_eq!(session.get("/auth/me").await.refusal(), (401, "unauthorized"));
-        let refused = refresh(&app.stranger(), spent(session)).await;
+        let refused = refresh(&app.stranger(), refresh_token(session)).await;
         assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
     }
     let old = sign_in(&app.stranger(), ADA, PASSWORD).await;
     assert_eq!(old.refusal(), (401, "invalid_credentials"));
     let new = sign_in(&app.stranger(), ADA, NEW).await;
     let me = app.stranger().with_tokens(&new.body).get("/auth/me").await;
-    assert_eq!(me.body["emailVerified"], true, "the letter was read");
+    assert_eq!(me.body["emailVerified"], true, "the link was opened");
     assert_eq!(names_to(&app, ADA).await, ["password-reset", "password-changed"]);
 }
 
-async fn of_many_who_use_one_letter_at_once_one_chooses_the_password(database: TestDatabase) {
-    let (app, token) = requested(database).await;
+async fn of_concurrent_uses_of_a_token_one_resets_the_password(database: TestDatabase) {
+    let (app, token) = with_reset_token(database).await;
     let passwords: Vec<_> = (0..24).map(|it| format!("a perfectly fine passphrase {it}")).collect();
 
-    let answers = join_all(passwords.iter().map(|it| reset(&app, ADA, &token, it))).await;
+    let responses = join_all(passwords.iter().map(|it| reset(&app, ADA, &token, it))).await;
 
-    let chosen: Vec<_> = answers.iter().zip(&passwords).filter(|it| it.0.status == 200).collect();
-    let refused = answers.iter().filter(|it| it.error() == "invalid_reset_token").count();
+    let chosen: Vec<_> = responses.iter().zip(&passwords).filter(|it| it.0.status == 200).collect();
+    let refused = responses.iter().filter(|it| it.error() == "invalid_reset_token").count();
     assert_eq!((chosen.len(), refused), (1, 23));
     assert_eq!(sign_in(&app.stranger(), ADA, chosen[0].1).await.status, 200);
 }
 
-async fn whoever_requests_gets_the_same_answer(database: TestDatabase) {
+async fn every_address_gets_the_same_response(database: TestDatabase) {
     let app = with_mail(database).await;
     app.sign_up(ADA).await;
 
@@ -116,19 +116,19 @@ async fn whoever_requests_gets_the_same_answer(database: TestDatabase) {
     let unknown = forgot(&app, "bob@example.org").await;
     let impossible = forgot(&app, "no\u{0} address").await;
     let long = forgot(&app, &format!("{}@example.org", "x".repeat(100_000))).await;
-    without_passwords(&app).await;
-    let vouched = forgot(&app, ADA).await;
+    remove_passwords(&app).await;
+    let without_password = forgot(&app, ADA).await;
 
     assert_eq!(known.status, 200, "{}", known.text());
-    for other in [unknown, impossible, long, vouched] {
+    for other in [unknown, impossible, long, without_password] {
         assert_eq!((other.status, other.text()), (200, known.text()));
     }
     assert_eq!(names_to(&app, ADA).await, ["password-reset"]);
     assert!(letters_to(&app, "bob@example.org").await.is_empty());
 }
 
-async fn a_letter_is_good_on_every_instance(database: TestDatabase) {
-    let (app, token) = requested(database).await;
+async fn a_token_is_valid_on_every_instance(database: TestDatabase) {
+    let (app, token) = with_reset_token(database).await;
     let other = Setting::beside(&app).with_mail().start().await;
 
     let done = reset(&other, ADA, &token, NEW).await;
@@ -139,8 +139,8 @@ async fn a_letter_is_good_on_every_instance(database: TestDatabase) {
     assert_eq!(sign_in(&app.stranger(), ADA, NEW).await.status, 200);
 }
 
-async fn no_token_is_stored_in_plain(database: TestDatabase) {
-    let (app, token) = requested(database).await;
+async fn no_token_is_stored_in_plain_text(database: TestDatabase) {
+    let (app, token) = with_reset_token(database).await;
     let hashes = mailed_tokens::table.select(mailed_tokens::hash);
     let db = open(&app);
 
@@ -148,7 +148,7 @@ async fn no_token_is_stored_in_plain(database: TestDatabase) {
         on_conn!(db.reader(), |conn| hashes.load(conn).await?);
     let mut dump = found.expect("rows").concat();
     assert_eq!(dump.len(), 32);
-    // Of SQLite also every page and the log, whatever is or was in them.
+    // For SQLite also all pages and the log, including deleted data.
     for path in app.database_files() {
         dump.extend(std::fs::read(path).expect("a file"));
     }
@@ -157,7 +157,7 @@ async fn no_token_is_stored_in_plain(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn links_lead_to_the_server_whatever_the_request_states_of_it() {
+async fn links_ignore_forwarded_hosts() {
     let app = with_mail(TestDatabase::sqlite()).await;
     app.sign_up(ADA).await;
     let body = json!({ "email": ADA }).to_string();
@@ -174,8 +174,8 @@ async fn links_lead_to_the_server_whatever_the_request_states_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_wrong_half_is_refused_alike() {
-    let (app, token) = requested(TestDatabase::sqlite()).await;
+async fn wrong_tokens_and_addresses_are_refused_alike() {
+    let (app, token) = with_reset_token(TestDatabase::sqlite()).await;
     app.sign_up("eve@example.org").await;
     let refused = reset(&app, ADA, "nonsense", NEW).await;
     let long = "A".repeat(5000);
@@ -194,26 +194,26 @@ async fn every_wrong_half_is_refused_alike() {
         (ADA, &*long),
         (&*long, &*token),
     ] {
-        let answer = reset(&app, email, token, NEW).await;
+        let response = reset(&app, email, token, NEW).await;
 
-        assert_eq!(answer.refusal(), (400, "invalid_reset_token"), "{email:.40} {token:.50}");
-        assert_eq!(answer.bytes, refused.bytes, "{email:.40} {token:.50}");
+        assert_eq!(response.refusal(), (400, "invalid_reset_token"), "{email:.40} {token:.50}");
+        assert_eq!(response.bytes, refused.bytes, "{email:.40} {token:.50}");
     }
     assert_eq!(reset(&app, ADA, &token, NEW).await.status, 200);
     assert_eq!(reset(&app, ADA, &token, NEW).await.bytes, refused.bytes);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_letter_is_good_for_an_hour() {
+async fn a_token_expires_after_an_hour() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let setting = Setting::on(TestDatabase::sqlite()).with_mail();
     let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
     app.sign_up(ADA).await;
-    let first = ask(&app).await;
+    let first = request_token(&app).await;
 
     clock.advance(Duration::from_hours(1));
     let late = reset(&app, ADA, &first, NEW).await;
-    let second = ask(&app).await;
+    let second = request_token(&app).await;
     clock.advance(Duration::from_secs(3599));
     let in_time = reset(&app, ADA, &second, NEW).await;
 
@@ -222,8 +222,8 @@ async fn a_letter_is_good_for_an_hour() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_weak_password_is_reported_and_leaves_the_letter_good() {
-    let (app, token) = requested(TestDatabase::sqlite()).await;
+async fn a_weak_password_is_reported_and_leaves_the_token_valid() {
+    let (app, token) = with_reset_token(TestDatabase::sqlite()).await;
 
     for (password, code) in [
         ("", "required"),
@@ -232,17 +232,17 @@ async fn a_weak_password_is_reported_and_leaves_the_letter_good() {
         (ADA, "personal"),
         (&*"x".repeat(129), "too_long"),
     ] {
-        let answer = reset(&app, ADA, &token, password).await;
+        let response = reset(&app, ADA, &token, password).await;
 
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{code}");
-        assert_eq!(faults(&answer), [("newPassword", code)]);
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{code}");
+        assert_eq!(field_errors(&response), [("newPassword", code)]);
     }
     assert_eq!(reset(&app, ADA, &token, NEW).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_last_three_letters_of_an_hour_are_good_and_there_are_no_more() {
-    let (app, first) = requested(TestDatabase::sqlite()).await;
+async fn at_most_three_emails_an_hour_are_sent_and_each_is_valid() {
+    let (app, first) = with_reset_token(TestDatabase::sqlite()).await;
     for _ in 0..4 {
         assert_eq!(forgot(&app, ADA).await.status, 200);
     }
@@ -251,13 +251,17 @@ async fn the_last_three_letters_of_an_hour_are_good_and_there_are_no_more() {
     let last = link_to(&app, ADA).await;
     assert_eq!(reset(&app, ADA, &first, NEW).await.status, 200);
     let refused = reset(&app, ADA, token(&last), NEW).await;
-    assert_eq!(refused.refusal(), (400, "invalid_reset_token"), "the others went with the first");
+    assert_eq!(
+        refused.refusal(),
+        (400, "invalid_reset_token"),
+        "using one token invalidates the others"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_or_no_text_is_reported_by_its_field() {
-    let (app, token) = requested(TestDatabase::sqlite()).await;
-    let whole = json!({ "token": token, "email": ADA, "newPassword": NEW });
+async fn missing_fields_and_other_types_are_reported_by_field() {
+    let (app, token) = with_reset_token(TestDatabase::sqlite()).await;
+    let valid = json!({ "token": token, "email": ADA, "newPassword": NEW });
 
     for field in ["token", "email", "newPassword"] {
         for (value, code) in [
@@ -267,22 +271,22 @@ async fn what_is_missing_or_no_text_is_reported_by_its_field() {
             (json!({}), "invalid"),
             (json!(true), "invalid"),
         ] {
-            let mut body = whole.clone();
+            let mut body = valid.clone();
             body[field] = value;
-            let answer = app.stranger().post("/auth/reset-password", &body).await;
+            let response = app.stranger().post("/auth/reset-password", &body).await;
 
-            assert_eq!(answer.refusal(), (400, "validation_failed"), "{field} {code}");
-            assert_eq!(faults(&answer), [(field, code)]);
+            assert_eq!(response.refusal(), (400, "validation_failed"), "{field} {code}");
+            assert_eq!(field_errors(&response), [(field, code)]);
         }
     }
     let nothing = app.stranger().post("/auth/reset-password", &json!({})).await;
     let all = [("token", "required"), ("email", "required"), ("newPassword", "required")];
-    assert_eq!(faults(&nothing), all);
-    assert_eq!(app.stranger().post("/auth/reset-password", &whole).await.status, 200);
+    assert_eq!(field_errors(&nothing), all);
+    assert_eq!(app.stranger().post("/auth/reset-password", &valid).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_are_guessed_within_the_budget_of_the_address() {
+async fn guesses_of_tokens_are_rate_limited_by_address() {
     let setting = Setting::on(TestDatabase::sqlite()).with_mail().with("RateLimits__Auth", 3);
     let app = setting.start().await;
 
@@ -296,10 +300,10 @@ async fn tokens_are_guessed_within_the_budget_of_the_address() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reset_leaves_the_second_factor_on() {
-    let (app, token) = requested(TestDatabase::sqlite()).await;
+    let (app, token) = with_reset_token(TestDatabase::sqlite()).await;
     let ada = another_session(&app.stranger(), ADA).await;
-    let begun = ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
-    let uri = begun.body["otpauthUri"].as_str().expect("a URI");
+    let setup = ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
+    let uri = setup.body["otpauthUri"].as_str().expect("a URI");
     let totp = totp_rs::Totp::from_url(uri).expect("TOTP");
     let now = u64::try_from(SystemClock.now().micros() / 1_000_000).expect("a time");
     let code = json!({ "code": totp.generate(now).to_string() });
@@ -311,14 +315,15 @@ async fn a_reset_leaves_the_second_factor_on() {
     assert_eq!(envelope.refusal(), (401, "mfa_required"));
 }
 
-/// Each address is requested once, since few letters an hour go to one.
+/// Each address is requested once, since emails to an address are limited.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stranger_is_answered_as_soon_as_the_owner_of_an_account() {
+async fn an_unknown_address_takes_as_long_as_a_known_one() {
     const ROUNDS: usize = 41;
     let app = with_mail(TestDatabase::sqlite()).await;
     for round in 0..ROUNDS {
-        let person = json!({ "email": format!("{round}@known.example"), "password": PASSWORD });
-        assert_eq!(app.stranger().post("/auth/register", &person).await.status, 200);
+        let credentials =
+            json!({ "email": format!("{round}@known.example"), "password": PASSWORD });
+        assert_eq!(app.stranger().post("/auth/register", &credentials).await.status, 200);
     }
     let time = async |email: String| {
         let started = Instant::now();

@@ -1,4 +1,4 @@
-//! Signing in at identity providers.
+//! Sign-ins at identity providers.
 
 mod accounts;
 mod arriving;
@@ -22,23 +22,23 @@ use url::Url;
 use browser::Browser;
 use fake::Fake;
 
-const HERE: &str = "https://pia.example";
+const PUBLIC_URL: &str = "https://pia.example";
 const CALLBACK: &str = "https://pia.example/auth/callback";
 const CLIENT_SECRET: &str = "kept between us: a+b & 100%/c";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 const PROGRAM: &str = "http://localhost:49152/";
-/// State that nobody who takes a query apart by hand gets right.
+/// State with characters that only a proper query parser decodes correctly.
 const STATE: &str = "a&b=c?d#e+f%20g ü/\"<>";
 
-/// A server that knows this provider as `oidc`.
-fn knowing(database: TestDatabase, authority: &str) -> Setting {
-    provided(Setting::on(database), authority)
+/// Configures a server with a provider named `oidc`.
+fn with_provider(database: TestDatabase, authority: &str) -> Setting {
+    configure_provider(Setting::on(database), authority)
 }
 
-fn provided(setting: Setting, authority: &str) -> Setting {
+fn configure_provider(setting: Setting, authority: &str) -> Setting {
     setting
-        .with("Server__PublicUrl", HERE)
+        .with("Server__PublicUrl", PUBLIC_URL)
         .with("OAUTH_OIDC_CLIENT_ID", "pia")
         .with("OAUTH_OIDC_CLIENT_SECRET", CLIENT_SECRET)
         .with("OAuth__oidc__Authority", authority)
@@ -47,11 +47,11 @@ fn provided(setting: Setting, authority: &str) -> Setting {
 
 async fn with_fake(database: TestDatabase) -> (Fake, TestApp) {
     let fake = Fake::start().await;
-    let app = knowing(database, &fake.issuer).start().await;
+    let app = with_provider(database, &fake.issuer).start().await;
     (fake, app)
 }
 
-/// The address that a client opens a browser with.
+/// Returns the path that a client opens a browser with.
 fn login(parameters: &[(&str, &str)]) -> String {
     let mut url = Url::parse("http://pia.example/auth/login").expect("a URL");
     url.query_pairs_mut().extend_pairs(parameters);
@@ -78,97 +78,98 @@ fn path_of(url: &Url) -> String {
 }
 
 /// Returns the target of a redirect.
-fn location(answer: &Answer) -> Url {
-    assert_eq!(answer.status, 302, "{}", answer.text());
-    assert_eq!(answer.header("cache-control"), Some("no-store"));
-    assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
-    let location = answer.header("location").expect("a location");
-    Url::parse(HERE).expect("a URL").join(location).expect("a URL")
+fn location(response: &Answer) -> Url {
+    assert_eq!(response.status, 302, "{}", response.text());
+    assert_eq!(response.header("cache-control"), Some("no-store"));
+    assert_eq!(response.header("referrer-policy"), Some("no-referrer"));
+    let location = response.header("location").expect("a location");
+    Url::parse(PUBLIC_URL).expect("a URL").join(location).expect("a URL")
 }
 
 fn parameter(url: &Url, name: &str) -> Option<String> {
     url.query_pairs().find(|(it, _)| it == name).map(|(_, value)| value.into_owned())
 }
 
-/// Returns the parameters for a program on the browser's machine: each once,
-/// and the state to the letter.
-fn reported_to_program(answer: &Answer) -> Vec<(String, String)> {
-    let location = answer.header("location").expect("a location");
+/// Returns the parameters of a redirect to a program, except the state, which
+/// must be unchanged.
+fn program_parameters(response: &Answer) -> Vec<(String, String)> {
+    let location = response.header("location").expect("a location");
     assert!(location.starts_with(&format!("{PROGRAM}?")), "{location}");
-    assert_eq!(parameter(&self::location(answer), "state").as_deref(), Some(STATE));
-    location_pairs(answer).into_iter().filter(|(name, _)| name != "state").collect()
+    assert_eq!(parameter(&self::location(response), "state").as_deref(), Some(STATE));
+    location_pairs(response).into_iter().filter(|(name, _)| name != "state").collect()
 }
 
-fn location_pairs(answer: &Answer) -> Vec<(String, String)> {
-    location(answer).query_pairs().into_owned().collect()
+fn location_pairs(response: &Answer) -> Vec<(String, String)> {
+    location(response).query_pairs().into_owned().collect()
 }
 
-/// The error that a program gets, which always comes with a message.
-fn error_reported(answer: &Answer) -> String {
-    let reported = reported_to_program(answer);
-    assert_eq!(reported.len(), 2, "{reported:?}");
-    assert_eq!((reported[0].0.as_str(), reported[1].0.as_str()), ("error", "message"));
-    assert!(!reported[1].1.is_empty());
-    reported[0].1.clone()
+/// Returns the error in a redirect to a program, which must have a message.
+fn redirect_error(response: &Answer) -> String {
+    let parameters = program_parameters(response);
+    assert_eq!(parameters.len(), 2, "{parameters:?}");
+    assert_eq!((parameters[0].0.as_str(), parameters[1].0.as_str()), ("error", "message"));
+    assert!(!parameters[1].1.is_empty());
+    parameters[0].1.clone()
 }
 
-fn code_reported(answer: &Answer) -> String {
-    let reported = reported_to_program(answer);
-    assert_eq!(reported.len(), 1, "{reported:?}");
-    assert_eq!((reported[0].0.as_str(), reported[0].1.len()), ("code", 43), "{reported:?}");
-    reported[0].1.clone()
+fn redirect_code(response: &Answer) -> String {
+    let parameters = program_parameters(response);
+    assert_eq!(parameters.len(), 1, "{parameters:?}");
+    let (name, code) = &parameters[0];
+    assert_eq!((name.as_str(), code.len()), ("code", 43), "{parameters:?}");
+    code.clone()
 }
 
-async fn redeem(caller: &Client, code: &str, verifier: &str) -> Answer {
-    caller.post("/auth/token", &json!({ "code": code, "codeVerifier": verifier })).await
+async fn redeem(client: &Client, code: &str, verifier: &str) -> Answer {
+    client.post("/auth/token", &json!({ "code": code, "codeVerifier": verifier })).await
 }
 
-/// A browser that signs in at a fake provider and comes back.
-async fn through(app: &TestApp, fake: &Fake) -> Answer {
-    through_named(app, fake, "oidc").await
+/// Signs in at a fake provider in a browser, and returns the response of the
+/// callback.
+async fn sign_in_at_provider(app: &TestApp, fake: &Fake) -> Answer {
+    sign_in_at(app, fake, "oidc").await
 }
 
-async fn through_named(app: &TestApp, fake: &Fake, provider: &str) -> Answer {
+async fn sign_in_at(app: &TestApp, fake: &Fake, provider: &str) -> Answer {
     browse(app, fake, &desktop_login_at(provider)).await
 }
 
-/// Opens a URL of any address of the server.
+/// Opens a path of the server in a browser and signs in at the provider.
 async fn browse(app: &TestApp, fake: &Fake, start: &str) -> Answer {
     let mut browser = Browser::of(app);
-    let left = browser.get(start).await;
-    let back = fake.admit(&location(&left));
-    browser.get(&back).await
+    let redirect = browser.get(start).await;
+    let callback = fake.admit(&location(&redirect));
+    browser.get(&callback).await
 }
 
-/// A server with a provider, for who looks at no more of it than where it
-/// sends a browser.
-pub(super) struct Provided {
+/// Server with a fake provider.
+pub(super) struct ServerWithProvider {
     pub(super) app: TestApp,
     fake: Fake,
 }
 
-impl Provided {
-    /// A server that knows its provider as `google`.
-    pub(super) async fn by_google(database: TestDatabase) -> Self {
+impl ServerWithProvider {
+    /// Starts a server whose provider is named `google`.
+    pub(super) async fn google(database: TestDatabase) -> Self {
         let fake = Fake::start().await;
         let setting = Setting::on(database)
-            .with("Server__PublicUrl", HERE)
+            .with("Server__PublicUrl", PUBLIC_URL)
             .with("OAUTH_GOOGLE_CLIENT_ID", "pia")
             .with("OAUTH_GOOGLE_CLIENT_SECRET", CLIENT_SECRET)
             .with("OAuth__google__Authority", &fake.issuer);
         Self { app: setting.start().await, fake }
     }
 
-    /// Opens an address of the server in a browser, signs in at the provider,
-    /// and reports where that leads.
+    /// Opens a path of the server in a browser, signs in at the provider, and
+    /// returns the response of the callback.
     pub(super) async fn browse(&self, start: &str) -> Answer {
         browse(&self.app, &self.fake, start).await
     }
 }
 
-/// Somebody who came by a fake provider.
+/// Returns a client that signed in at a fake provider.
 async fn signed_in(app: &TestApp, fake: &Fake) -> Client {
-    let code = code_reported(&through(app, fake).await);
+    let code = redirect_code(&sign_in_at_provider(app, fake).await);
     let envelope = redeem(&app.stranger(), &code, VERIFIER).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     app.stranger().with_tokens(&envelope.body)

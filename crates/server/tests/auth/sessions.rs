@@ -1,4 +1,4 @@
-//! Staying signed in, and ending it.
+//! Refreshing and ending sessions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::{another_session, log_out, refresh, spent};
+use super::{another_session, log_out, refresh, refresh_token};
 
 on_both_databases!(
-    a_refresh_token_is_good_for_one_refresh,
-    many_refreshes_at_once_are_reported_the_same_successor,
+    a_refresh_token_is_valid_for_one_refresh,
+    concurrent_refreshes_return_the_same_successor,
     a_replay_ends_the_session_at_once,
-    a_replay_after_the_grace_ends_the_session,
+    a_replay_after_the_grace_period_ends_the_session,
     signing_out_ends_one_session_and_no_other,
-    a_spent_token_signs_out_too,
-    a_session_that_was_not_continued_ends,
+    a_rotated_token_signs_out_too,
+    an_idle_session_expires,
 );
 
-async fn a_refresh_token_is_good_for_one_refresh(database: TestDatabase) {
+async fn a_refresh_token_is_valid_for_one_refresh(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
-    let mut token = spent(&ada).to_owned();
+    let mut token = refresh_token(&ada).to_owned();
     for round in 0..5 {
         let next = refresh(&app.stranger(), &token).await;
         assert_eq!(next.status, 200, "{round}");
@@ -36,23 +36,23 @@ async fn a_refresh_token_is_good_for_one_refresh(database: TestDatabase) {
         assert_eq!(next.body["expiresIn"], 900);
         let client = app.stranger().with_tokens(&next.body);
         assert_eq!(client.get("/auth/me").await.status, 200);
-        assert_ne!(spent(&client), token);
-        token = spent(&client).to_owned();
+        assert_ne!(refresh_token(&client), token);
+        token = refresh_token(&client).to_owned();
     }
 }
 
-async fn many_refreshes_at_once_are_reported_the_same_successor(database: TestDatabase) {
+async fn concurrent_refreshes_return_the_same_successor(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
     let stranger = app.stranger();
-    let answers = join_all((0..20).map(|_| refresh(&stranger, spent(&ada)))).await;
+    let responses = join_all((0..20).map(|_| refresh(&stranger, refresh_token(&ada)))).await;
 
-    let first = &answers.first().expect("an answer").body["refreshToken"];
+    let first = &responses.first().expect("a response").body["refreshToken"];
     assert!(first.is_string());
-    for answer in &answers {
-        assert_eq!((answer.status, &answer.body["refreshToken"]), (200, first));
-        assert_eq!(stranger.clone().with_tokens(&answer.body).get("/auth/me").await.status, 200);
+    for response in &responses {
+        assert_eq!((response.status, &response.body["refreshToken"]), (200, first));
+        assert_eq!(stranger.clone().with_tokens(&response.body).get("/auth/me").await.status, 200);
     }
     let next = refresh(&stranger, first.as_str().expect("a token")).await;
     assert_eq!(next.status, 200);
@@ -62,31 +62,34 @@ async fn a_replay_ends_the_session_at_once(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let other = another_session(&app.stranger(), "ada@example.org").await;
-    let second = app.stranger().with_tokens(&refresh(&app.stranger(), spent(&ada)).await.body);
-    let third = app.stranger().with_tokens(&refresh(&app.stranger(), spent(&second)).await.body);
+    let second =
+        app.stranger().with_tokens(&refresh(&app.stranger(), refresh_token(&ada)).await.body);
+    let third =
+        app.stranger().with_tokens(&refresh(&app.stranger(), refresh_token(&second)).await.body);
     assert_eq!(third.get("/auth/me").await.status, 200);
 
-    let replay = refresh(&app.stranger(), spent(&ada)).await;
+    let replay = refresh(&app.stranger(), refresh_token(&ada)).await;
 
     assert_eq!(replay.refusal(), (401, "invalid_refresh_token"));
     for client in [&ada, &second, &third] {
         assert_eq!(client.get("/auth/me").await.refusal(), (401, "unauthorized"));
-        let dead = refresh(&app.stranger(), spent(client)).await;
+        let dead = refresh(&app.stranger(), refresh_token(client)).await;
         assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
     }
     assert_eq!(other.get("/auth/me").await.status, 200);
 }
 
-async fn a_replay_after_the_grace_ends_the_session(database: TestDatabase) {
+async fn a_replay_after_the_grace_period_ends_the_session(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let second = app.stranger().with_tokens(&refresh(&app.stranger(), spent(&ada)).await.body);
+    let second =
+        app.stranger().with_tokens(&refresh(&app.stranger(), refresh_token(&ada)).await.body);
 
     clock.advance(Duration::from_secs(29));
-    let again = refresh(&app.stranger(), spent(&ada)).await;
+    let again = refresh(&app.stranger(), refresh_token(&ada)).await;
     clock.advance(Duration::from_secs(2));
-    let late = refresh(&app.stranger(), spent(&ada)).await;
+    let late = refresh(&app.stranger(), refresh_token(&ada)).await;
 
     assert_eq!(
         (again.status, again.body["refreshToken"].as_str()),
@@ -94,7 +97,7 @@ async fn a_replay_after_the_grace_ends_the_session(database: TestDatabase) {
     );
     assert_eq!(late.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(second.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    assert_eq!(refresh(&app.stranger(), spent(&second)).await.status, 401);
+    assert_eq!(refresh(&app.stranger(), refresh_token(&second)).await.status, 401);
 }
 
 async fn signing_out_ends_one_session_and_no_other(database: TestDatabase) {
@@ -103,40 +106,42 @@ async fn signing_out_ends_one_session_and_no_other(database: TestDatabase) {
     let other = another_session(&app.stranger(), "ada@example.org").await;
     assert_eq!(ada.get("/auth/me").await.status, 200);
 
-    let out = log_out(&app.stranger(), spent(&ada)).await;
-    let again = log_out(&app.stranger(), spent(&ada)).await;
+    let out = log_out(&app.stranger(), refresh_token(&ada)).await;
+    let again = log_out(&app.stranger(), refresh_token(&ada)).await;
 
     assert_eq!((out.status, &out.body), (200, &json!({ "success": true })));
     assert_eq!((again.status, &again.body), (200, &json!({ "success": true })));
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let dead = refresh(&app.stranger(), spent(&ada)).await;
+    let dead = refresh(&app.stranger(), refresh_token(&ada)).await;
     assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(other.get("/auth/me").await.status, 200);
-    assert_eq!(refresh(&app.stranger(), spent(&other)).await.status, 200);
+    assert_eq!(refresh(&app.stranger(), refresh_token(&other)).await.status, 200);
 }
 
-async fn a_spent_token_signs_out_too(database: TestDatabase) {
+async fn a_rotated_token_signs_out_too(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let second = app.stranger().with_tokens(&refresh(&app.stranger(), spent(&ada)).await.body);
+    let second =
+        app.stranger().with_tokens(&refresh(&app.stranger(), refresh_token(&ada)).await.body);
     assert_eq!(second.get("/auth/me").await.status, 200);
 
-    let out = log_out(&app.stranger(), spent(&ada)).await;
+    let out = log_out(&app.stranger(), refresh_token(&ada)).await;
 
     assert_eq!(out.status, 200);
     assert_eq!(second.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    assert_eq!(refresh(&app.stranger(), spent(&second)).await.status, 401);
+    assert_eq!(refresh(&app.stranger(), refresh_token(&second)).await.status, 401);
 }
 
-async fn a_session_that_was_not_continued_ends(database: TestDatabase) {
+async fn an_idle_session_expires(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
     clock.advance(Duration::from_hours(29 * 24));
-    let second = app.stranger().with_tokens(&refresh(&app.stranger(), spent(&ada)).await.body);
+    let second =
+        app.stranger().with_tokens(&refresh(&app.stranger(), refresh_token(&ada)).await.body);
 
     clock.advance(Duration::from_hours(29 * 24));
-    let third = refresh(&app.stranger(), spent(&second)).await;
+    let third = refresh(&app.stranger(), refresh_token(&second)).await;
     clock.advance(Duration::from_hours(30 * 24) + Duration::from_secs(1));
     let token = third.body["refreshToken"].as_str().unwrap_or_default();
     let late = refresh(&app.stranger(), token).await;
@@ -146,7 +151,7 @@ async fn a_session_that_was_not_continued_ends(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_that_never_were_are_refused_alike_and_sign_nothing_out() {
+async fn unknown_tokens_are_refused_alike_and_end_no_session() {
     let app = TestApp::spawn().await;
 
     for token in ["", "nonsense", "ÄÖÜ", &"A".repeat(43), &"x".repeat(8000)] {
@@ -159,7 +164,7 @@ async fn tokens_that_never_were_are_refused_alike_and_sign_nothing_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fewer_sessions_may_be_allowed() {
+async fn the_number_of_sessions_can_be_lowered() {
     let app = Setting::on(TestDatabase::sqlite()).with("Jwt__MaxSessions", 1).start().await;
     let first = app.sign_up("ada@example.org").await;
 

@@ -1,4 +1,4 @@
-//! Signing in with a password.
+//! Sign-ins with a password.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,15 +12,15 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::{another_session, faults, sign_in, spent};
+use super::{another_session, field_errors, refresh_token, sign_in};
 
 on_both_databases!(
-    the_envelope_has_all_that_a_client_needs,
-    an_unknown_address_and_a_wrong_password_are_reported_the_same,
+    the_response_has_all_fields_that_clients_need,
+    an_unknown_address_and_a_wrong_password_are_refused_alike,
     the_eleventh_session_ends_the_first,
 );
 
-async fn the_envelope_has_all_that_a_client_needs(database: TestDatabase) {
+async fn the_response_has_all_fields_that_clients_need(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     app.sign_up("Ada@example.org").await;
 
@@ -39,7 +39,7 @@ async fn the_envelope_has_all_that_a_client_needs(database: TestDatabase) {
     assert_eq!(body["user"]["requiresBusinessProfile"], false);
 }
 
-async fn an_unknown_address_and_a_wrong_password_are_reported_the_same(database: TestDatabase) {
+async fn an_unknown_address_and_a_wrong_password_are_refused_alike(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     app.sign_up("ada@example.org").await;
 
@@ -66,17 +66,17 @@ async fn the_eleventh_session_ends_the_first(database: TestDatabase) {
     let eleventh = another_session(&app.stranger(), "ada@example.org").await;
 
     assert_eq!(first.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let refused = super::refresh(&app.stranger(), spent(&first)).await;
+    let refused = super::refresh(&app.stranger(), refresh_token(&first)).await;
     assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(second.get("/auth/me").await.status, 200);
     assert_eq!(eleventh.get("/auth/me").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_is_called_for() {
+async fn missing_fields_are_reported() {
     let app = TestApp::spawn().await;
 
-    for (body, absent) in [
+    for (body, missing) in [
         (json!({}), vec!["email", "password"]),
         (json!({ "email": null, "password": null }), vec!["email", "password"]),
         (json!({ "email": "a@example.org" }), vec!["password"]),
@@ -84,12 +84,12 @@ async fn what_is_missing_is_called_for() {
         (json!({ "password": PASSWORD }), vec!["email"]),
         (json!({ "email": null, "password": PASSWORD }), vec!["email"]),
     ] {
-        let expected: Vec<_> = absent.into_iter().map(|it| (it, "required")).collect();
+        let expected: Vec<_> = missing.into_iter().map(|it| (it, "required")).collect();
 
-        let answer = app.stranger().post("/auth/login/local", &body).await;
+        let response = app.stranger().post("/auth/login/local", &body).await;
 
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{body}");
-        assert_eq!(faults(&answer), expected, "{body}");
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{body}");
+        assert_eq!(field_errors(&response), expected, "{body}");
     }
 }
 
@@ -104,14 +104,14 @@ async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
     let stranger = app.stranger();
     let time = async |email: &str| {
         let started = Instant::now();
-        let answer = sign_in(&stranger, email, "a wrong password").await;
-        assert_eq!(answer.status, 401);
+        let response = sign_in(&stranger, email, "a wrong password").await;
+        assert_eq!(response.status, 401);
         started.elapsed()
     };
 
     let (mut known, mut unknown) = (Vec::new(), Vec::new());
     for round in 0..11 {
-        // The longest wait that wrong passwords bring.
+        // The maximum delay after wrong passwords.
         clock.advance(Duration::from_mins(15));
         known.push(time("ada@example.org").await);
         unknown.push(time(&format!("bob{round}@example.org")).await);
@@ -122,7 +122,7 @@ async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_crowd_those_who_find_the_line_full_are_reported_to_come_again() {
+async fn sign_ins_beyond_the_queue_are_refused_as_overload() {
     let setting = Setting::on(TestDatabase::sqlite())
         .with("PasswordHashing__MemoryKib", 19_456)
         .with("PasswordHashing__Iterations", 2)
@@ -132,14 +132,14 @@ async fn of_a_crowd_those_who_find_the_line_full_are_reported_to_come_again() {
     app.sign_up("ada@example.org").await;
     let strangers: Vec<_> = (0..12).map(|_| app.stranger()).collect();
 
-    let crowd = strangers.iter().map(|it| sign_in(it, "ada@example.org", PASSWORD));
-    let mut answers = join_all(crowd).await;
-    answers.sort_by_key(|it| it.status);
+    let sign_ins = strangers.iter().map(|it| sign_in(it, "ada@example.org", PASSWORD));
+    let mut responses = join_all(sign_ins).await;
+    responses.sort_by_key(|it| it.status);
 
-    let reported = answers.pop().unwrap();
-    assert_eq!(reported.refusal(), (503, "overloaded"));
-    assert!(reported.header("retry-after").is_some());
-    let served = answers.iter().filter(|it| it.status == 200).count();
+    let refused = responses.pop().unwrap();
+    assert_eq!(refused.refusal(), (503, "overloaded"));
+    assert!(refused.header("retry-after").is_some());
+    let served = responses.iter().filter(|it| it.status == 200).count();
     assert!(served >= 4, "{served}");
     assert_eq!(sign_in(&app.stranger(), "ada@example.org", PASSWORD).await.status, 200);
 }

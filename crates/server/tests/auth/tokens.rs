@@ -1,4 +1,4 @@
-//! Access tokens: which are taken, and which are not.
+//! Validation of access tokens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,18 +13,18 @@ use pia_testkit::databases::TestDatabase;
 use ring::hmac;
 use serde_json::{Value, json};
 
-use super::{refresh, spent};
+use super::{refresh, refresh_token};
 
 const NEW_KEY: &str = "wU8sYv3Rk6Zc1Xn9Jt4Qf7Mh2Lb5Pd0G";
 
-/// A token that can be written otherwise than the server does.
+/// Access token that a test can change and sign again.
 struct Forged {
     header: Value,
     claims: Value,
 }
 
 impl Forged {
-    /// Returns the credentials that the server issued to somebody.
+    /// Decodes the access token that the server issued to a client.
     fn of(client: &Client) -> Self {
         let token = access(client);
         let mut parts = token.split('.').map(|it| {
@@ -35,12 +35,12 @@ impl Forged {
         Self { header, claims }
     }
 
-    fn head(mut self, name: &str, value: Option<Value>) -> Self {
+    fn header(mut self, name: &str, value: Option<Value>) -> Self {
         put(&mut self.header, name, value);
         self
     }
 
-    fn session_ref(mut self, name: &str, value: Option<Value>) -> Self {
+    fn claim(mut self, name: &str, value: Option<Value>) -> Self {
         put(&mut self.claims, name, value);
         self
     }
@@ -80,7 +80,7 @@ async fn status(app: &TestApp, token: &str) -> u16 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_states_who_it_is_and_nothing_else() {
+async fn a_token_contains_the_standard_claims_only() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
@@ -100,51 +100,51 @@ async fn a_token_that_was_tampered_with_is_refused() {
     let app = TestApp::spawn().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let real = || Forged::of(&ada);
-    let whole = access(&ada);
-    let (signed, signature) = whole.rsplit_once('.').expect("a signature");
-    let cut = whole.strip_suffix(|_: char| true).expect("a token");
+    let valid = access(&ada);
+    let (signed, signature) = valid.rsplit_once('.').expect("a signature");
+    let cut = valid.strip_suffix(|_: char| true).expect("a token");
     let bobs = json!(bob.user);
     let text = |it: &str| Some(json!(it));
 
-    assert_eq!(status(&app, &real().signed()).await, 200, "the forger writes good tokens");
+    assert_eq!(status(&app, &real().signed()).await, 200, "an unchanged forged token is valid");
     for (what, token) in [
         ("no signature", signed.to_owned()),
         ("an empty signature", format!("{signed}.")),
         ("cut", cut.to_owned()),
-        ("longer", format!("{whole}A")),
+        ("longer", format!("{valid}A")),
         ("another's claims", {
-            let other = real().session_ref("sub", Some(bobs.clone())).text();
+            let other = real().claim("sub", Some(bobs.clone())).text();
             format!("{other}.{signature}")
         }),
-        ("nobody's algorithm", format!("{}.", real().head("alg", text("none")).text())),
-        ("a signed none", real().head("alg", text("none")).signed()),
-        ("HS512", real().head("alg", text("HS512")).signed_by(hmac::HMAC_SHA512, JWT_KEY)),
-        ("RS256", real().head("alg", text("RS256")).signed()),
+        ("nobody's algorithm", format!("{}.", real().header("alg", text("none")).text())),
+        ("a signed none", real().header("alg", text("none")).signed()),
+        ("HS512", real().header("alg", text("HS512")).signed_by(hmac::HMAC_SHA512, JWT_KEY)),
+        ("RS256", real().header("alg", text("RS256")).signed()),
         ("another key", real().signed_by(hmac::HMAC_SHA256, NEW_KEY)),
         ("an empty key", real().signed_by(hmac::HMAC_SHA256, "")),
-        ("no kid", real().head("kid", None).signed()),
-        ("another kid", real().head("kid", text("other")).signed()),
-        ("another issuer", real().session_ref("iss", text("pia-servant")).signed()),
-        ("another audience", real().session_ref("aud", text("pia-admin")).signed()),
-        ("two audiences", real().session_ref("aud", Some(json!(["pia-client", "x"]))).signed()),
-        ("no end", real().session_ref("exp", None).signed()),
-        ("ended", real().session_ref("exp", Some(json!(1))).signed()),
-        ("from the future", real().session_ref("iat", Some(json!(9_999_999_999_i64))).signed()),
-        ("another's session", real().session_ref("sub", Some(bobs)).signed()),
-        ("no session", real().session_ref("sid", None).signed()),
+        ("no kid", real().header("kid", None).signed()),
+        ("another kid", real().header("kid", text("other")).signed()),
+        ("another issuer", real().claim("iss", text("pia-servant")).signed()),
+        ("another audience", real().claim("aud", text("pia-admin")).signed()),
+        ("two audiences", real().claim("aud", Some(json!(["pia-client", "x"]))).signed()),
+        ("no end", real().claim("exp", None).signed()),
+        ("ended", real().claim("exp", Some(json!(1))).signed()),
+        ("from the future", real().claim("iat", Some(json!(9_999_999_999_i64))).signed()),
+        ("another's session", real().claim("sub", Some(bobs)).signed()),
+        ("no session", real().claim("sid", None).signed()),
         ("an unknown session", {
             let unknown = json!(uuid::Uuid::now_v7());
-            real().session_ref("sid", Some(unknown)).signed()
+            real().claim("sid", Some(unknown)).signed()
         }),
-        ("no user", real().session_ref("sub", text("admin")).signed()),
-        ("too long", real().session_ref("more", text(&"x".repeat(5000))).signed()),
+        ("no user", real().claim("sub", text("admin")).signed()),
+        ("too long", real().claim("more", text(&"x".repeat(5000))).signed()),
     ] {
         assert_eq!(status(&app, &token).await, 401, "{what}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_access_token_ends_when_it_states() {
+async fn an_access_token_expires_as_stated() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app =
         Setting::on(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock)).start().await;
@@ -154,7 +154,8 @@ async fn an_access_token_ends_when_it_states() {
     let before = ada.get("/auth/me").await;
     clock.advance(Duration::from_secs(2));
     let after = ada.get("/auth/me").await;
-    let next = app.stranger().with_tokens(&refresh(&app.stranger(), spent(&ada)).await.body);
+    let next =
+        app.stranger().with_tokens(&refresh(&app.stranger(), refresh_token(&ada)).await.body);
 
     assert_eq!(before.status, 200);
     assert_eq!(after.refusal(), (401, "unauthorized"));
@@ -162,12 +163,12 @@ async fn an_access_token_ends_when_it_states() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_lifetime_holds_for_tokens_that_are_issued_from_then_on() {
+async fn a_changed_lifetime_applies_to_new_tokens() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
     app.reload(&json!({ "Jwt": { "AccessTokenLifetime": "60s" } }));
-    let next = refresh(&app.stranger(), spent(&ada)).await;
+    let next = refresh(&app.stranger(), refresh_token(&ada)).await;
 
     assert_eq!((next.status, &next.body["expiresIn"]), (200, &json!(60)));
     let claims = Forged::of(&app.stranger().with_tokens(&next.body)).claims;
@@ -176,7 +177,7 @@ async fn another_lifetime_holds_for_tokens_that_are_issued_from_then_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn issuer_and_audience_are_the_operators_to_name() {
+async fn issuer_and_audience_are_configurable() {
     let app = Setting::on(TestDatabase::sqlite())
         .with("Jwt__Issuer", "another")
         .with("Jwt__Audience", "others")
@@ -184,7 +185,7 @@ async fn issuer_and_audience_are_the_operators_to_name() {
         .await;
     let ada = app.signed_in().await;
 
-    let usual = Forged::of(&ada).session_ref("iss", Some(json!("pia-server"))).signed();
+    let usual = Forged::of(&ada).claim("iss", Some(json!("pia-server"))).signed();
 
     assert_eq!(ada.get("/auth/me").await.status, 200);
     let claims = Forged::of(&ada).claims;
@@ -193,30 +194,39 @@ async fn issuer_and_audience_are_the_operators_to_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_key_ends_all_tokens_unless_the_old_one_is_stored() {
+async fn a_new_key_invalidates_all_tokens_unless_the_previous_one_is_configured() {
     let old = TestApp::spawn().await;
     let (ada, bob) = (old.signed_in().await, old.signed_in().await);
     let new = || Setting::beside(&old).with("Jwt__SecretKey", NEW_KEY);
-    let forgetful = new().start().await;
-    let kind = new().with("Jwt__PreviousSecretKey", JWT_KEY).start().await;
+    let without_old_key = new().start().await;
+    let with_old_key = new().with("Jwt__PreviousSecretKey", JWT_KEY).start().await;
 
-    let forgotten =
-        (status(&forgetful, access(&ada)).await, refresh(&forgetful.stranger(), spent(&ada)).await);
-    let stored = (status(&kind, access(&ada)).await, refresh(&kind.stranger(), spent(&ada)).await);
-    let next = kind.stranger().with_tokens(&stored.1.body);
+    let rejected = (
+        status(&without_old_key, access(&ada)).await,
+        refresh(&without_old_key.stranger(), refresh_token(&ada)).await,
+    );
+    let accepted = (
+        status(&with_old_key, access(&ada)).await,
+        refresh(&with_old_key.stranger(), refresh_token(&ada)).await,
+    );
+    let next = with_old_key.stranger().with_tokens(&accepted.1.body);
 
-    assert_eq!((forgotten.0, forgotten.1.refusal()), (401, (401, "invalid_refresh_token")));
-    assert_eq!((stored.0, stored.1.status), (200, 200));
-    assert_eq!(status(&forgetful, access(&next)).await, 200, "the new one signs");
-    assert_eq!(status(&old, access(&next)).await, 401, "the old one does not know it");
-    assert_eq!(status(&kind, access(&bob)).await, 200);
+    assert_eq!((rejected.0, rejected.1.refusal()), (401, (401, "invalid_refresh_token")));
+    assert_eq!((accepted.0, accepted.1.status), (200, 200));
+    assert_eq!(status(&without_old_key, access(&next)).await, 200, "the new key signs");
+    assert_eq!(
+        status(&old, access(&next)).await,
+        401,
+        "the old instance does not know the new key"
+    );
+    assert_eq!(status(&with_old_key, access(&bob)).await, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_that_begin_alike_are_never_taken_for_one_another() {
+async fn tokens_with_a_common_prefix_are_never_confused() {
     let app = TestApp::spawn().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
-    // A claim that nobody reads comes first, and is long.
+    // A long, ignored claim comes first.
     let padded = |it: &Client| {
         let (real, mut claims) = (Forged::of(it), json!({ "a": "x".repeat(2000) }));
         let rest = real.claims.as_object().expect("an object").clone();
@@ -228,7 +238,7 @@ async fn tokens_that_begin_alike_are_never_taken_for_one_another() {
     let (hers, _) = tokens[0].rsplit_once('.').expect("a signature");
     let (_, his) = tokens[1].rsplit_once('.').expect("a signature");
     let mixed = format!("{hers}.{his}");
-    let whose = async |token: &str| {
+    let user = async |token: &str| {
         let client = Client { access: Some(token.to_owned()), ..app.stranger() };
         let me = client.get("/auth/me").await;
         (me.status, me.body["id"].as_str().map(str::to_owned))
@@ -236,17 +246,17 @@ async fn tokens_that_begin_alike_are_never_taken_for_one_another() {
 
     assert!(alike > 2500, "{alike}");
     for _ in 0..3 {
-        assert_eq!(whose(&tokens[0]).await, (200, ada.user.clone()));
-        assert_eq!(whose(&tokens[1]).await, (200, bob.user.clone()));
-        assert_eq!(whose(&mixed).await, (401, None));
+        assert_eq!(user(&tokens[0]).await, (200, ada.user.clone()));
+        assert_eq!(user(&tokens[1]).await, (200, bob.user.clone()));
+        assert_eq!(user(&mixed).await, (401, None));
     }
-    assert_eq!(super::log_out(&app.stranger(), spent(&ada)).await.status, 200);
-    assert_eq!(whose(&tokens[0]).await.0, 401);
-    assert_eq!(whose(&tokens[1]).await, (200, bob.user.clone()));
+    assert_eq!(super::log_out(&app.stranger(), refresh_token(&ada)).await.status, 200);
+    assert_eq!(user(&tokens[0]).await.0, 401);
+    assert_eq!(user(&tokens[1]).await, (200, bob.user.clone()));
 }
 
-/// Other headers that servers read credentials from, with this in each.
-fn elsewhere(credential: &str) -> Vec<(&'static str, String)> {
+/// Returns headers in which servers commonly read credentials, each with this one.
+fn credential_headers(credential: &str) -> Vec<(&'static str, String)> {
     vec![
         ("x-service-key", credential.to_owned()),
         ("x-api-key", credential.to_owned()),
@@ -259,12 +269,12 @@ fn elsewhere(credential: &str) -> Vec<(&'static str, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_credential_changes_nobody_into_anybody_else() {
+async fn a_second_credential_does_not_change_the_caller() {
     let app = TestApp::spawn().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let hers = format!("Bearer {}", access(&ada));
 
-    for (name, value) in elsewhere(access(&bob)) {
+    for (name, value) in credential_headers(access(&bob)) {
         let both = [("authorization", hers.as_str()), (name, value.as_str())];
         let me = app.stranger().send("GET", "/auth/me", &both, b"").await;
         assert_eq!((me.status, me.body["id"].as_str()), (200, ada.user.as_deref()), "{name}");
@@ -280,7 +290,7 @@ async fn a_second_credential_changes_nobody_into_anybody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_credential_lets_nobody_past_a_rule() {
+async fn a_second_credential_bypasses_no_rule() {
     const METRICS: &str = "q7Zt3LxV9mR2cWb5Ks8N";
     let app = Setting::on(TestDatabase::sqlite())
         .with("Metrics__Token", METRICS)
@@ -289,30 +299,31 @@ async fn a_second_credential_lets_nobody_past_a_rule() {
         .await;
     let owner = app.signed_in().await;
     let email = owner.get("/auth/me").await.body["email"].clone();
-    let made = json!({ "name": "an app", "password": PASSWORD });
-    let made = owner.post("/auth/app-passwords", &made).await;
-    let credentials = json!({ "email": email, "password": made.body["appPassword"] });
+    let body = json!({ "name": "an app", "password": PASSWORD });
+    let created = owner.post("/auth/app-passwords", &body).await;
+    let credentials = json!({ "email": email, "password": created.body["appPassword"] });
     let program = app.stranger().post("/auth/login/local", &credentials).await;
     assert_eq!(program.status, 200, "{}", program.text());
     let program = app.stranger().with_tokens(&program.body);
-    let its_own = format!("Bearer {}", access(&program));
+    let own_token = format!("Bearer {}", access(&program));
 
-    for (name, value) in elsewhere(access(&owner)) {
-        let both = [("authorization", its_own.as_str()), (name, value.as_str())];
+    for (name, value) in credential_headers(access(&owner)) {
+        let both = [("authorization", own_token.as_str()), (name, value.as_str())];
         let closed = app.stranger().send("GET", "/auth/app-passwords", &both, b"").await;
         assert_eq!(closed.refusal(), (403, "app_password_refused"), "{name}");
     }
     let far = ("x-forwarded-for", "198.51.100.7");
-    for (name, value) in elsewhere(METRICS).into_iter().filter(|(name, _)| *name != "authorization")
+    for (name, value) in
+        credential_headers(METRICS).into_iter().filter(|(name, _)| *name != "authorization")
     {
         let metrics = app.stranger().send("GET", "/metrics", &[far, (name, &value)], b"").await;
         assert_eq!(metrics.refusal(), (401, "unauthorized"), "{name}");
     }
-    // Whoever brings ever new ones is counted as one and the same.
+    // A client with ever new keys is counted as one.
     let mut counted = Vec::new();
     for n in 0..40 {
         let other = format!("another-{n}");
-        let headers = [("authorization", its_own.as_str()), ("x-api-key", other.as_str())];
+        let headers = [("authorization", own_token.as_str()), ("x-api-key", other.as_str())];
         counted.push(app.stranger().send("GET", "/auth/sessions", &headers, b"").await.status);
     }
     assert_eq!(counted.last(), Some(&429), "{counted:?}");

@@ -1,5 +1,5 @@
-//! Tests that an erased person leaves nothing: every text of theirs is searched for in every
-//! table.
+//! Tests that a deleted account leaves nothing: all its texts are searched for in
+//! every table.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,9 +18,9 @@ use uuid::Uuid;
 
 use super::*;
 
-on_both_databases!(nothing_is_left_of_whoever_leaves);
+on_both_databases!(a_deleted_account_leaves_nothing);
 
-/// A column as both databases describe it.
+/// Description of a column in either database.
 #[derive(QueryableByName, Debug, Clone)]
 struct Column {
     #[diesel(sql_type = Text)]
@@ -47,10 +47,10 @@ const POSTGRES_COLUMNS: &str = "
     FROM information_schema.columns
     WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position";
 
-/// Tables that come first, since other rows of a person refer to them.
+/// Tables that are filled first, as other rows refer to theirs.
 const FIRST: [&str; 3] = ["app_passwords", "sessions", "audit_entries"];
 
-/// Somebody, and an id for each row of theirs.
+/// Owner of rows, with a name that their canaries contain.
 struct Person {
     name: &'static str,
     client: Client,
@@ -69,7 +69,7 @@ impl Person {
         format!("{}-{table}-{column}-canary", self.name)
     }
 
-    /// The id of their row in a table.
+    /// Returns the id of the row in a table.
     fn row(&self, table: &str) -> Uuid {
         let mut bytes = [0; 16];
         let name = format!("{}{table}", self.name);
@@ -80,12 +80,12 @@ impl Person {
     }
 }
 
-struct Stored {
+struct StoredData {
     db: Database,
     columns: Vec<Column>,
 }
 
-impl Stored {
+impl StoredData {
     async fn open(database: &TestDatabase) -> Self {
         let db =
             Database::open(&database.target(), DatabaseOptions::default()).expect("a database");
@@ -138,7 +138,7 @@ impl Stored {
         if self.is_postgres() { format!("'{id}'::uuid") } else { self.bytes(id.as_bytes()) }
     }
 
-    /// A row of a person's, with a canary in each text and each blob.
+    /// Inserts a row of a person, with a canary in each text and blob.
     async fn plant(&self, person: &Person, table: &str) {
         let columns = self.of(table);
         let names: Vec<_> = columns.iter().map(|it| it.name.as_str()).collect();
@@ -165,9 +165,9 @@ impl Stored {
             ("window_key", _) => format!("'{}:{canary}'", person.id()),
             ("email_folded", _) => format!("'{}'", person.email()),
             ("who", _) => format!("'factor:{}:{canary}'", person.id()),
-            // Of a table whose rows stay, what is in them is nobody's.
-            (_, "text") if !goes(table_name) => "'a word'".to_owned(),
-            (_, "blob" | "bytea") if !goes(table_name) => self.bytes(b"a commitment"),
+            // Rows that outlive the account contain no personal data.
+            (_, "text") if !is_erased(table_name) => "'a word'".to_owned(),
+            (_, "blob" | "bytea") if !is_erased(table_name) => self.bytes(b"a commitment"),
             (_, "text") => format!("'{canary}'"),
             (_, "blob" | "bytea") => self.bytes(canary.as_bytes()),
             (_, "boolean") => "FALSE".to_owned(),
@@ -182,7 +182,7 @@ impl Stored {
         }
     }
 
-    /// Every text and blob of a person's rows.
+    /// Returns every text and blob in a person's rows.
     async fn collect(&self, person: &Person) -> BTreeSet<Vec<u8>> {
         let mut all = BTreeSet::new();
         for table in inventory().filter(|it| it.erasure == ErasurePolicy::Delete) {
@@ -199,9 +199,9 @@ impl Stored {
                     (true, false) => format!("encode(convert_to({name}, 'UTF8'), 'hex')"),
                     (false, _) => format!("hex({name})"),
                 };
-                let whose = self.whose(person, table.name);
+                let condition = self.condition(person, table.name);
                 let sql = format!(
-                    "SELECT {hex} AS found FROM {} WHERE {name} IS NOT NULL AND {whose}",
+                    "SELECT {hex} AS found FROM {} WHERE {name} IS NOT NULL AND {condition}",
                     table.name
                 );
                 all.extend(self.texts(&sql).await.iter().map(|it| unhex(it)));
@@ -211,7 +211,8 @@ impl Stored {
         all
     }
 
-    fn whose(&self, person: &Person, table: &str) -> String {
+    /// Returns the SQL condition for the rows of a person.
+    fn condition(&self, person: &Person, table: &str) -> String {
         let user = self.uuid(person.id());
         match table {
             "accounts" => format!("id = {user}"),
@@ -225,7 +226,7 @@ impl Stored {
         }
     }
 
-    /// All that is stored, in one form or another.
+    /// Returns all rows, or the files of SQLite, with the files of the server.
     async fn dump(&self, call: &Call, database: &TestDatabase) -> Vec<u8> {
         let mut dump = Vec::new();
         if self.is_postgres() {
@@ -244,7 +245,7 @@ impl Stored {
     }
 }
 
-fn goes(table: &str) -> bool {
+fn is_erased(table: &str) -> bool {
     inventory().any(|it| it.name == table && it.erasure == ErasurePolicy::Delete)
 }
 
@@ -271,7 +272,7 @@ fn unhex(text: &str) -> Vec<u8> {
     digits.map(|it| u8::from_str_radix(it, 16).expect("a byte")).collect()
 }
 
-/// Everything that a canary may be written as.
+/// Returns the encodings of a canary.
 fn forms(canary: &[u8]) -> Vec<Vec<u8>> {
     let hex = hex(canary);
     let mut forms = vec![canary.to_vec(), hex.to_uppercase().into_bytes(), hex.into_bytes()];
@@ -287,31 +288,32 @@ fn user_forms(user: Uuid) -> Vec<Vec<u8>> {
     all
 }
 
-fn holds(dump: &[u8], forms: &[Vec<u8>]) -> bool {
+fn contains(dump: &[u8], forms: &[Vec<u8>]) -> bool {
     forms.iter().any(|form| memchr::memmem::find(dump, form).is_some())
 }
 
-fn presented(canary: &[u8]) -> String {
+fn display(canary: &[u8]) -> String {
     String::from_utf8_lossy(canary).into_owned()
 }
 
-/// Somebody who has signed in more than once, wrongly too, from a device that
-/// says much of itself, and has begun to set up a second factor.
-async fn somebody(program: &ServerProcess, name: &'static str) -> Person {
+/// Registers an account that has signed in several times, once with a wrong
+/// password, from a device with all headers, and has started to set up a second
+/// factor.
+async fn register(program: &ServerProcess, name: &'static str) -> Person {
     let stranger = program.stranger();
     let email = format!("{name}-canary@example.org");
-    let person = json!({
+    let registration = json!({
         "email": email,
         "password": PASSWORD,
         "displayName": format!("{name}-display-canary"),
         "companyName": format!("{name}-company-canary"),
         "customerType": 1,
     });
-    let made = stranger.post("/auth/register", &person).await;
-    assert_eq!(made.status, 200, "{}", made.text());
-    let states = |what: &str| format!("{name}-{what}-canary");
+    let registered = stranger.post("/auth/register", &registration).await;
+    assert_eq!(registered.status, 200, "{}", registered.text());
+    let canary = |field: &str| format!("{name}-{field}-canary");
     let (agent, id, app, system) =
-        (states("agent"), states("device"), states("app"), states("system"));
+        (canary("agent"), canary("device"), canary("app"), canary("system"));
     let device = [
         ("content-type", "application/json"),
         ("user-agent", &*agent),
@@ -326,24 +328,24 @@ async fn somebody(program: &ServerProcess, name: &'static str) -> Person {
     }
     let client = stranger.with_tokens(&signed_in);
     let proof = json!({ "password": PASSWORD }).to_string();
-    let begun = client.send("POST", "/auth/mfa/totp/begin", &device, proof.as_bytes()).await;
-    assert_eq!(begun.status, 200, "{}", begun.text());
+    let setup = client.send("POST", "/auth/mfa/totp/begin", &device, proof.as_bytes()).await;
+    assert_eq!(setup.status, 200, "{}", setup.text());
     Person { name, client }
 }
 
-async fn nothing_is_left_of_whoever_leaves(database: TestDatabase) {
+async fn a_deleted_account_leaves_nothing(database: TestDatabase) {
     let call = Call::new()
         .licensed()
         .with("Database__Provider", database.provider().name())
         .with("Database__ConnectionString", &database.url);
     let program = call.start().await;
-    let (ada, bob) = (somebody(&program, "ada").await, somebody(&program, "bob").await);
-    let stored = Stored::open(&database).await;
-    let theirs = inventory().filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)));
-    let mut tables: Vec<_> = theirs.map(|it| it.name).filter(|it| *it != "accounts").collect();
+    let (ada, bob) = (register(&program, "ada").await, register(&program, "bob").await);
+    let stored = StoredData::open(&database).await;
+    let personal = inventory().filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)));
+    let mut tables: Vec<_> = personal.map(|it| it.name).filter(|it| *it != "accounts").collect();
     tables.sort_by_key(|it| FIRST.iter().position(|first| first == it).unwrap_or(FIRST.len()));
     for person in [&ada, &bob] {
-        // What rows of persons refer to.
+        // Other rows refer to this one.
         stored.plant(person, "client_policies").await;
         for table in &tables {
             stored.plant(person, table).await;
@@ -351,15 +353,15 @@ async fn nothing_is_left_of_whoever_leaves(database: TestDatabase) {
     }
     let (mut hers, mut his) = (stored.collect(&ada).await, stored.collect(&bob).await);
     let shared: Vec<_> = hers.intersection(&his).cloned().collect();
-    for it in &shared {
-        hers.remove(it);
-        his.remove(it);
+    for canary in &shared {
+        hers.remove(canary);
+        his.remove(canary);
     }
     let before = stored.dump(&call, &database).await;
     for canary in hers.iter().chain(&his) {
-        assert!(holds(&before, &forms(canary)), "{} is not found at all", presented(canary));
+        assert!(contains(&before, &forms(canary)), "{} is not found at all", display(canary));
     }
-    for table in tables.iter().filter(|it| goes(it)) {
+    for table in tables.iter().filter(|it| is_erased(it)) {
         let marked = format!("ada-{table}-");
         let planted = hers.iter().any(|it| memchr::memmem::find(it, marked.as_bytes()).is_some());
         let texts =
@@ -368,22 +370,22 @@ async fn nothing_is_left_of_whoever_leaves(database: TestDatabase) {
         assert!(planted || by_route || !texts || *table == "invitations", "{table} has no canary");
     }
 
-    let goodbye = json!({ "confirm": "DELETE", "password": PASSWORD });
-    let answer = ada.client.post("/auth/account/delete", &goodbye).await;
+    let confirmation = json!({ "confirm": "DELETE", "password": PASSWORD });
+    let response = ada.client.post("/auth/account/delete", &confirmation).await;
 
-    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(response.status, 200, "{}", response.text());
     let after = stored.dump(&call, &database).await;
     for canary in &hers {
-        assert!(!holds(&after, &forms(canary)), "{} is left", presented(canary));
+        assert!(!contains(&after, &forms(canary)), "{} is left", display(canary));
     }
-    assert!(!holds(&after, &user_forms(ada.id())), "her id is left");
+    assert!(!contains(&after, &user_forms(ada.id())), "her id is left");
     for canary in &his {
-        assert!(holds(&after, &forms(canary)), "{} is gone", presented(canary));
+        assert!(contains(&after, &forms(canary)), "{} is gone", display(canary));
     }
-    assert!(holds(&after, &user_forms(bob.id())), "his id is gone");
+    assert!(contains(&after, &user_forms(bob.id())), "his id is gone");
     assert_eq!(bob.client.get("/auth/me").await.status, 200);
     let log = program.log().into_bytes();
     for canary in hers.iter().chain(&his) {
-        assert!(!holds(&log, &forms(canary)), "{} was logged", presented(canary));
+        assert!(!contains(&log, &forms(canary)), "{} was logged", display(canary));
     }
 }

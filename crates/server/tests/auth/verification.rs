@@ -1,4 +1,4 @@
-//! Showing that an address is one's own.
+//! Verification of addresses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,20 +21,20 @@ const ADA: &str = "ada@example.org";
 const REQUIRED: &str = "LocalAuth__RequireEmailVerification";
 
 on_both_databases!(
-    a_newcomer_comes_in_once_the_link_was_opened,
-    a_taken_address_is_answered_alike_and_reported_to_its_owner,
-    of_many_who_open_one_link_at_once_one_verifies,
-    an_account_made_before_verifies_too_and_goes_on_with_its_token,
-    whoever_requests_another_letter_gets_the_same_answer,
-    whoever_registers_an_address_first_is_out_once_its_owner_comes,
-    an_account_that_nobody_verifies_gives_its_seat_back_after_a_week,
+    a_new_account_signs_in_once_the_link_was_opened,
+    a_taken_address_gets_the_same_response_and_its_owner_an_email,
+    of_concurrent_uses_of_a_link_one_verifies,
+    an_older_account_verifies_and_continues_with_its_token,
+    resending_returns_the_same_response_for_every_address,
+    the_owner_of_an_address_replaces_an_earlier_unverified_registration,
+    an_unverified_account_frees_its_seat_after_a_week,
 );
 
 async fn required(database: TestDatabase) -> TestApp {
     Setting::on(database).with_mail().with(REQUIRED, true).start().await
 }
 
-/// A server where Ada has just registered, and the way her link leads.
+/// Starts a server where Ada has registered. Returns it with the path of her link.
 async fn registered(database: TestDatabase) -> (TestApp, String) {
     let app = required(database).await;
     assert_eq!(register(&app, ADA).await.status, 200);
@@ -44,15 +44,15 @@ async fn registered(database: TestDatabase) -> (TestApp, String) {
 }
 
 async fn register(app: &TestApp, email: &str) -> Answer {
-    let person = json!({ "email": email, "password": PASSWORD });
-    app.stranger().post("/auth/register", &person).await
+    let credentials = json!({ "email": email, "password": PASSWORD });
+    app.stranger().post("/auth/register", &credentials).await
 }
 
 async fn resend(app: &TestApp, body: &Value) -> Answer {
     app.stranger().post("/auth/resend-verification", body).await
 }
 
-async fn an_account_that_nobody_verifies_gives_its_seat_back_after_a_week(database: TestDatabase) {
+async fn an_unverified_account_frees_its_seat_after_a_week(database: TestDatabase) {
     let one = Terms { max_users: Some(1), ..terms() };
     let setting = Setting::on(database).licensed(Some(one)).with_mail();
     let app = setting.with(REQUIRED, true).start().await;
@@ -60,7 +60,7 @@ async fn an_account_that_nobody_verifies_gives_its_seat_back_after_a_week(databa
     let full = register(&app, "bob@example.org").await;
     let in_eight_days = SystemClock.now() + Duration::from_hours(8 * 24);
 
-    // An instance clears away when it starts.
+    // An instance deletes unverified accounts when it starts.
     let late = Arc::new(ManualClock::new(in_eight_days));
     let _beside = Setting::beside(&app).with(REQUIRED, true).at(late).start().await;
 
@@ -70,10 +70,10 @@ async fn an_account_that_nobody_verifies_gives_its_seat_back_after_a_week(databa
     assert_eq!(early.refusal(), (401, "invalid_credentials"));
 }
 
-async fn a_newcomer_comes_in_once_the_link_was_opened(database: TestDatabase) {
+async fn a_new_account_signs_in_once_the_link_was_opened(database: TestDatabase) {
     let app = required(database).await;
 
-    let made = register(&app, " Ada@Example.org ").await;
+    let registered = register(&app, " Ada@Example.org ").await;
     let early = sign_in(&app.stranger(), ADA, PASSWORD).await;
     let wrong = sign_in(&app.stranger(), ADA, "a wrong password").await;
     let link = link_to(&app, "Ada@Example.org").await;
@@ -81,9 +81,9 @@ async fn a_newcomer_comes_in_once_the_link_was_opened(database: TestDatabase) {
     let again = redeem(&app.stranger(), target(&app, &link)).await;
     let envelope = sign_in(&app.stranger(), ADA, PASSWORD).await;
 
-    assert_eq!(made.status, 200, "{}", made.text());
-    assert_eq!(keys(&made.body), ["message", "requiresEmailVerification", "success"]);
-    assert_eq!(made.body["requiresEmailVerification"], true);
+    assert_eq!(registered.status, 200, "{}", registered.text());
+    assert_eq!(keys(&registered.body), ["message", "requiresEmailVerification", "success"]);
+    assert_eq!(registered.body["requiresEmailVerification"], true);
     assert_eq!(early.refusal(), (403, "email_not_verified"));
     assert_eq!(wrong.refusal(), (401, "invalid_credentials"));
     assert_eq!(names_to(&app, "Ada@Example.org").await, ["verify-address", "verify-address"]);
@@ -93,7 +93,7 @@ async fn a_newcomer_comes_in_once_the_link_was_opened(database: TestDatabase) {
     assert_eq!(me.body["emailVerified"], true);
 }
 
-async fn a_taken_address_is_answered_alike_and_reported_to_its_owner(database: TestDatabase) {
+async fn a_taken_address_gets_the_same_response_and_its_owner_an_email(database: TestDatabase) {
     let app = required(database).await;
 
     let fresh = register(&app, ADA).await;
@@ -108,42 +108,42 @@ async fn a_taken_address_is_answered_alike_and_reported_to_its_owner(database: T
     for other in [&taken, &before, &late] {
         assert_eq!((other.status, other.text()), (fresh.status, fresh.text()));
     }
-    assert_eq!(bobs.status, 200, "the password stays as it was");
-    // Nobody has shown that Ada's is theirs: whoever reads it may be new.
+    assert_eq!(bobs.status, 200, "the password is unchanged");
+    // Ada's address is unverified, so its owner may not have an account yet.
     assert_eq!(names_to(&app, ADA).await, ["verify-address", "password-reset"]);
     assert_eq!(names_to(&app, "bob@example.org").await, ["verify-address", "address-taken"]);
 }
 
-async fn of_many_who_open_one_link_at_once_one_verifies(database: TestDatabase) {
+async fn of_concurrent_uses_of_a_link_one_verifies(database: TestDatabase) {
     let (app, path) = registered(database).await;
     let stranger = app.stranger();
 
-    let answers = join_all((0..32).map(|_| redeem(&stranger, &path))).await;
+    let responses = join_all((0..32).map(|_| redeem(&stranger, &path))).await;
 
-    let verified = answers.iter().filter(|it| it.status == 200).count();
-    let refused = answers.iter().filter(|it| it.error() == "invalid_verification_token").count();
+    let verified = responses.iter().filter(|it| it.status == 200).count();
+    let refused = responses.iter().filter(|it| it.error() == "invalid_verification_token").count();
     assert_eq!((verified, refused), (1, 31));
 }
 
-async fn an_account_made_before_verifies_too_and_goes_on_with_its_token(database: TestDatabase) {
+async fn an_older_account_verifies_and_continues_with_its_token(database: TestDatabase) {
     let app = Setting::on(database).with_mail().start().await;
     let ada = app.sign_up(ADA).await;
     assert_eq!(ada.get("/api/ai/templates").await.status, 200);
     app.reload(&json!({ "LocalAuth": { "RequireEmailVerification": true } }));
 
-    let held = ada.get("/api/ai/templates").await;
+    let refused = ada.get("/api/ai/templates").await;
     let me = ada.get("/auth/me").await;
     resend(&app, &json!({ "email": ADA })).await;
     let link = link_to(&app, ADA).await;
     let verified = redeem(&app.stranger(), target(&app, &link)).await;
 
-    assert_eq!(held.refusal(), (403, "email_not_verified"));
+    assert_eq!(refused.refusal(), (403, "email_not_verified"));
     assert_eq!((me.status, &me.body["emailVerified"]), (200, &json!(false)));
     assert_eq!(verified.status, 200, "{}", verified.text());
     assert_eq!(ada.get("/api/ai/templates").await.status, 200);
 }
 
-async fn whoever_requests_another_letter_gets_the_same_answer(database: TestDatabase) {
+async fn resending_returns_the_same_response_for_every_address(database: TestDatabase) {
     let (app, path) = registered(database).await;
     register(&app, "bob@example.org").await;
     redeem(&app.stranger(), &path).await;
@@ -162,24 +162,26 @@ async fn whoever_requests_another_letter_gets_the_same_answer(database: TestData
     assert_eq!(names_to(&app, ADA).await, ["verify-address"]);
 }
 
-async fn whoever_registers_an_address_first_is_out_once_its_owner_comes(database: TestDatabase) {
+async fn the_owner_of_an_address_replaces_an_earlier_unverified_registration(
+    database: TestDatabase,
+) {
     let app = required(database).await;
     register(&app, ADA).await;
-    let theirs = "a password of the owner";
+    let password = "a password of the owner";
 
-    let person = json!({ "email": ADA, "password": theirs });
-    let answer = app.stranger().post("/auth/register", &person).await;
+    let credentials = json!({ "email": ADA, "password": password });
+    let response = app.stranger().post("/auth/register", &credentials).await;
     let link = link_to(&app, ADA).await;
-    let body = json!({ "token": token(&link), "email": ADA, "newPassword": theirs });
-    let chosen = app.stranger().post("/auth/reset-password", &body).await;
+    let body = json!({ "token": token(&link), "email": ADA, "newPassword": password });
+    let reset = app.stranger().post("/auth/reset-password", &body).await;
 
-    assert_eq!((answer.status, chosen.status), (200, 200), "{}", chosen.text());
-    assert_eq!(sign_in(&app.stranger(), ADA, theirs).await.status, 200);
+    assert_eq!((response.status, reset.status), (200, 200), "{}", reset.text());
+    assert_eq!(sign_in(&app.stranger(), ADA, password).await.status, 200);
     assert_eq!(sign_in(&app.stranger(), ADA, PASSWORD).await.status, 401);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_owner_of_an_address_is_reported_three_times_an_hour() {
+async fn the_owner_of_an_address_is_notified_three_times_an_hour() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let setting = Setting::on(TestDatabase::sqlite()).with_mail().with(REQUIRED, true);
     let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
@@ -194,13 +196,13 @@ async fn the_owner_of_an_address_is_reported_three_times_an_hour() {
         }
     }
 
-    let reported = names_to(&app, ADA).await;
-    assert_eq!(reported[..1], ["verify-address"]);
-    assert_eq!(reported[1..], ["address-taken"; 6]);
+    let names = names_to(&app, ADA).await;
+    assert_eq!(names[..1], ["verify-address"]);
+    assert_eq!(names[1..], ["address-taken"; 6]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_is_displayed_a_page_and_nothing_that_only_looks_redeems() {
+async fn browsers_are_redirected_to_a_page_and_only_json_clients_redeem() {
     let (app, path) = registered(TestDatabase::sqlite()).await;
     let page = path.replace("/auth/verify-email?", "/auth/verify-email.html?");
     let accept = |it: &'static str| [("accept", it)];
@@ -216,48 +218,44 @@ async fn a_browser_is_displayed_a_page_and_nothing_that_only_looks_redeems() {
         "application/*",
         "application/json;q=0",
     ] {
-        let presented = stranger.send("GET", &path, &accept(kinds), b"").await;
+        let redirect = stranger.send("GET", &path, &accept(kinds), b"").await;
 
-        assert_eq!(
-            (presented.status, presented.header("location")),
-            (302, Some(&*page)),
-            "{kinds}"
-        );
+        assert_eq!((redirect.status, redirect.header("location")), (302, Some(&*page)), "{kinds}");
     }
     let bare = stranger.get(&path).await;
-    let looked = stranger.send("HEAD", &path, &accept("application/json"), b"").await;
-    let unwilling = accept("application/json, text/html;q=0");
-    let redeemed = stranger.send("GET", &path, &unwilling, b"").await;
+    let head = stranger.send("HEAD", &path, &accept("application/json"), b"").await;
+    let json_only = accept("application/json, text/html;q=0");
+    let redeemed = stranger.send("GET", &path, &json_only, b"").await;
 
     assert_eq!((bare.status, bare.header("location")), (302, Some(&*page)));
-    assert_eq!((looked.status, looked.header("location")), (302, Some(&*page)));
+    assert_eq!((head.status, head.header("location")), (302, Some(&*page)));
     assert_eq!(redeemed.status, 200, "{}", redeemed.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_is_under_the_path_that_the_server_lives_under() {
+async fn the_page_is_under_the_base_path() {
     let setting = Setting::on(TestDatabase::sqlite()).with_mail().with("Server__BasePath", "/pia");
     let app = setting.with(REQUIRED, true).start().await;
     register(&app, ADA).await;
     let link = link_to(&app, ADA).await;
 
     let path = format!("/pia{}", target(&app, &link));
-    let presented = app.stranger().send("GET", &path, &[("accept", "text/html")], b"").await;
+    let redirect = app.stranger().send("GET", &path, &[("accept", "text/html")], b"").await;
 
-    let place = presented.header("location").unwrap_or_default();
-    assert!(place.starts_with("/pia/auth/verify-email.html?userId="), "{place}");
+    let location = redirect.header("location").unwrap_or_default();
+    assert!(location.starts_with("/pia/auth/verify-email.html?userId="), "{location}");
     assert!(app.config.latest().server.public_url.as_str().ends_with("/pia"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn links_that_are_not_good_are_refused_alike() {
+async fn invalid_links_are_refused_alike() {
     let (app, path) = registered(TestDatabase::sqlite()).await;
     register(&app, "bob@example.org").await;
     let bobs = link_to(&app, "bob@example.org").await;
     let (start, own) = path.rsplit_once("token=").expect("a token");
     let user = start.split(['=', '&']).nth(1).expect("an id");
-    let place = "/auth/verify-email";
-    let nonsense = format!("{place}?userId={user}&token=nonsense");
+    let route = "/auth/verify-email";
+    let nonsense = format!("{route}?userId={user}&token=nonsense");
     let refused = redeem(&app.stranger(), &nonsense).await;
 
     for query in [
@@ -271,16 +269,16 @@ async fn links_that_are_not_good_are_refused_alike() {
         format!("userId=&token={own}"),
         format!("userId=%00%ff&token={own}"),
     ] {
-        let answer = redeem(&app.stranger(), &format!("{place}?{query}")).await;
+        let response = redeem(&app.stranger(), &format!("{route}?{query}")).await;
 
-        assert_eq!(answer.refusal(), (400, "invalid_verification_token"), "{query:.80}");
-        assert_eq!(answer.bytes, refused.bytes, "{query:.80}");
+        assert_eq!(response.refusal(), (400, "invalid_verification_token"), "{query:.80}");
+        assert_eq!(response.bytes, refused.bytes, "{query:.80}");
     }
     assert_eq!(redeem(&app.stranger(), &path).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_link_lacks_is_reported_by_its_name() {
+async fn missing_parameters_of_a_link_are_reported_by_name() {
     let app = TestApp::spawn().await;
 
     for (query, fields) in [
@@ -292,10 +290,10 @@ async fn what_a_link_lacks_is_reported_by_its_name() {
         ("?token=x&token=y&userId=5", vec![""]),
     ] {
         let path = format!("/auth/verify-email{query}");
-        let answer = redeem(&app.stranger(), &path).await;
+        let response = redeem(&app.stranger(), &path).await;
 
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{query}");
-        let errors = answer.body["errors"].as_array().expect("faults");
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{query}");
+        let errors = response.body["errors"].as_array().expect("errors");
         let reported: Vec<_> =
             errors.iter().map(|it| it["field"].as_str().expect("text")).collect();
         assert_eq!(reported, fields, "{query}");
@@ -303,7 +301,7 @@ async fn what_a_link_lacks_is_reported_by_its_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_is_good_for_a_day() {
+async fn a_link_expires_after_a_day() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let setting = Setting::on(TestDatabase::sqlite()).with_mail().with(REQUIRED, true);
     let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
@@ -321,7 +319,7 @@ async fn a_link_is_good_for_a_day() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_gets_three_more_letters_an_hour() {
+async fn an_address_gets_three_more_emails_an_hour() {
     let (app, _) = registered(TestDatabase::sqlite()).await;
 
     for _ in 0..3 {
@@ -334,19 +332,19 @@ async fn an_address_gets_three_more_letters_an_hour() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_hosts_it_under_another_name_is_answered_alike() {
+async fn the_hosted_routes_require_verification_too() {
     let app = required(TestDatabase::sqlite()).await;
-    let person = json!({ "email": ADA, "password": PASSWORD });
+    let credentials = json!({ "email": ADA, "password": PASSWORD });
 
-    let made = app.stranger().post("/api/auth/register", &person).await;
-    let early = app.stranger().post("/api/auth/login", &person).await;
+    let registered = app.stranger().post("/api/auth/register", &credentials).await;
+    let early = app.stranger().post("/api/auth/login", &credentials).await;
 
-    assert_eq!(made.body["requiresEmailVerification"], true);
+    assert_eq!(registered.body["requiresEmailVerification"], true);
     assert_eq!(early.refusal(), (403, "email_not_verified"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_nothing_is_required_nobody_is_written_to() {
+async fn without_the_requirement_no_email_is_sent() {
     let app = Setting::on(TestDatabase::sqlite()).with_mail().start().await;
     app.sign_up(ADA).await;
 
@@ -355,21 +353,21 @@ async fn where_nothing_is_required_nobody_is_written_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_mail_that_is_stated_before_anything_else() {
+async fn without_a_mail_relay_that_is_reported_first() {
     let app = TestApp::spawn().await;
     app.sign_up(ADA).await;
 
     for path in ["/auth/forgot-password", "/auth/resend-verification"] {
         for body in ["", "{", "[]", "{}", r#"{"email":5}"#, r#"{"email":"ada@example.org"}"#] {
-            let answer = app.stranger().send("POST", path, &[], body.as_bytes()).await;
+            let response = app.stranger().send("POST", path, &[], body.as_bytes()).await;
 
-            assert_eq!(answer.refusal(), (400, "smtp_not_configured"), "{path} {body}");
+            assert_eq!(response.refusal(), (400, "smtp_not_configured"), "{path} {body}");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_text_is_reported_by_its_field() {
+async fn missing_fields_and_other_types_are_reported_by_field() {
     let app = required(TestDatabase::sqlite()).await;
 
     for path in ["/auth/forgot-password", "/auth/resend-verification"] {
@@ -383,10 +381,10 @@ async fn what_is_no_text_is_reported_by_its_field() {
             (json!({ "email": [ADA] }), "invalid"),
             (json!({ "email": { "a": ADA } }), "invalid"),
         ] {
-            let answer = app.stranger().post(path, &body).await;
+            let response = app.stranger().post(path, &body).await;
 
-            assert_eq!(answer.refusal(), (400, "validation_failed"), "{path} {body}");
-            let error = &answer.body["errors"][0];
+            assert_eq!(response.refusal(), (400, "validation_failed"), "{path} {body}");
+            let error = &response.body["errors"][0];
             assert_eq!((&error["field"], &error["code"]), (&json!("email"), &json!(code)));
         }
     }

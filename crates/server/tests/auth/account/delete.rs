@@ -1,4 +1,4 @@
-//! Leaving for good.
+//! Deleting accounts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use pia_testkit::databases::TestDatabase;
 use super::*;
 
 on_both_databases!(
-    who_leaves_is_gone_at_once,
-    who_requests_again_is_informed_that_it_is_done,
-    only_the_owner_of_a_live_session_may,
+    a_deleted_account_is_gone_at_once,
+    a_repeated_deletion_finds_no_account,
+    deletion_requires_a_live_session_of_the_owner,
     wrong_passwords_are_counted_with_wrong_proofs,
-    the_last_administrator_stays,
-    of_many_who_ask_at_once_all_are_informed_that_it_is_done,
-    who_signs_in_beside_their_deletion_comes_in_or_is_refused_like_anybody,
-    whom_a_provider_vouches_for_signs_in_again,
-    another_instance_knows_too,
-    who_writes_meanwhile_is_answered_or_signed_out,
+    the_last_administrator_cannot_be_deleted,
+    of_concurrent_deletions_one_succeeds,
+    a_sign_in_during_the_deletion_succeeds_or_is_refused_as_usual,
+    a_provider_account_requires_a_fresh_sign_in,
+    a_deletion_takes_effect_on_other_instances,
+    concurrent_writes_succeed_until_the_session_ends,
 );
 
-async fn who_leaves_is_gone_at_once(database: TestDatabase) {
+async fn a_deleted_account_is_gone_at_once(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let other = another_session(&app.stranger(), "ada@example.org").await;
@@ -34,17 +34,17 @@ async fn who_leaves_is_gone_at_once(database: TestDatabase) {
         assert_eq!(client.get("/auth/me").await.status, 200);
     }
 
-    let answer = leave(&ada, PASSWORD).await;
+    let response = delete_account(&ada, PASSWORD).await;
 
-    assert_eq!((answer.status, &answer.body), (200, &json!({ "deleted": true })));
+    assert_eq!((response.status, &response.body), (200, &json!({ "deleted": true })));
     for client in [&ada, &other] {
         assert_eq!(client.get("/auth/me").await.refusal(), (401, "unauthorized"));
-        assert_eq!(refresh(&app.stranger(), spent(client)).await.status, 401);
+        assert_eq!(refresh(&app.stranger(), refresh_token(client)).await.status, 401);
     }
     let again = sign_in(&app.stranger(), "ada@example.org", PASSWORD).await;
     assert_eq!(again.refusal(), (401, "invalid_credentials"));
     assert_eq!(bob.get("/auth/me").await.status, 200);
-    // The address is free, and whoever takes it is somebody else.
+    // The address is free for a new account.
     let new = app.sign_up("ada@example.org").await;
     assert_ne!(new.user, ada.user);
     assert_eq!(
@@ -53,55 +53,55 @@ async fn who_leaves_is_gone_at_once(database: TestDatabase) {
     );
 }
 
-async fn who_requests_again_is_informed_that_it_is_done(database: TestDatabase) {
+async fn a_repeated_deletion_finds_no_account(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let other = another_session(&app.stranger(), "ada@example.org").await;
-    assert_eq!(leave(&ada, PASSWORD).await.status, 200);
+    assert_eq!(delete_account(&ada, PASSWORD).await.status, 200);
 
     for client in [&ada, &ada, &other] {
-        assert_eq!(leave(client, PASSWORD).await.refusal(), (404, "user_not_found"));
+        assert_eq!(delete_account(client, PASSWORD).await.refusal(), (404, "user_not_found"));
         let wrong = client.post(DELETE, &json!({})).await;
         assert_eq!(wrong.refusal(), (404, "user_not_found"));
     }
     assert_eq!(ada.get(EXPORT).await.refusal(), (401, "unauthorized"));
 }
 
-async fn only_the_owner_of_a_live_session_may(database: TestDatabase) {
+async fn deletion_requires_a_live_session_of_the_owner(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let revoked = another_session(&app.stranger(), "ada@example.org").await;
-    log_out(&app.stranger(), spent(&revoked)).await;
+    log_out(&app.stranger(), refresh_token(&revoked)).await;
     let forged = Client { access: ada.access.as_ref().map(|it| format!("{it}x")), ..ada.clone() };
 
     for client in [&app.stranger(), &revoked, &forged] {
-        assert_eq!(leave(client, PASSWORD).await.refusal(), (401, "unauthorized"));
+        assert_eq!(delete_account(client, PASSWORD).await.refusal(), (401, "unauthorized"));
     }
     execute(&app, "UPDATE accounts SET deactivated_at = created_at").await;
     clock.advance(Duration::from_secs(6));
-    assert_eq!(leave(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
+    assert_eq!(delete_account(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
     execute(&app, "UPDATE accounts SET deactivated_at = NULL").await;
     clock.advance(Duration::from_mins(15));
-    assert_eq!(leave(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
+    assert_eq!(delete_account(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
     let ada = another_session(&app.stranger(), "ada@example.org").await;
-    assert_eq!(leave(&ada, PASSWORD).await.status, 200);
+    assert_eq!(delete_account(&ada, PASSWORD).await.status, 200);
     // An expired token reveals nothing.
     clock.advance(Duration::from_mins(15));
-    assert_eq!(leave(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
+    assert_eq!(delete_account(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
 }
 
 async fn wrong_passwords_are_counted_with_wrong_proofs(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
-    let mut reported = Vec::new();
+    let mut responses = Vec::new();
     for guess in 0..11 {
-        reported.push(leave(&ada, &format!("guess {guess}")).await);
+        responses.push(delete_account(&ada, &format!("guess {guess}")).await);
     }
-    let right = leave(&ada, PASSWORD).await;
+    let right = delete_account(&ada, PASSWORD).await;
 
-    let (last, first) = reported.split_last().expect("answers");
+    let (last, first) = responses.split_last().expect("responses");
     assert!(first.iter().all(|it| it.refusal() == (400, "invalid_password")));
     assert_eq!(last.refusal(), (429, "rate_limited"));
     assert!(last.header("retry-after").is_some());
@@ -109,86 +109,85 @@ async fn wrong_passwords_are_counted_with_wrong_proofs(database: TestDatabase) {
     assert_eq!(ada.get("/auth/me").await.status, 200);
 }
 
-async fn the_last_administrator_stays(database: TestDatabase) {
+async fn the_last_administrator_cannot_be_deleted(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     execute(&app, "UPDATE accounts SET role = 'admin'").await;
 
-    let (first, second) = tokio::join!(leave(&ada, PASSWORD), leave(&bob, PASSWORD));
+    let (first, second) =
+        tokio::join!(delete_account(&ada, PASSWORD), delete_account(&bob, PASSWORD));
 
-    let (gone, stays) = if first.status == 200 { (first, second) } else { (second, first) };
-    assert_eq!(gone.status, 200, "{}", gone.text());
-    assert_eq!(stays.refusal(), (409, "last_admin"));
+    let (deleted, refused) = if first.status == 200 { (first, second) } else { (second, first) };
+    assert_eq!(deleted.status, 200, "{}", deleted.text());
+    assert_eq!(refused.refusal(), (409, "last_admin"));
 }
 
-async fn of_many_who_ask_at_once_all_are_informed_that_it_is_done(database: TestDatabase) {
+async fn of_concurrent_deletions_one_succeeds(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
-    let reported = join_all((0..6).map(|_| leave(&ada, PASSWORD))).await;
+    let responses = join_all((0..6).map(|_| delete_account(&ada, PASSWORD))).await;
 
-    let count = |status| reported.iter().filter(|it| it.status == status).count();
-    let reported: Vec<_> = reported.iter().map(Answer::text).collect();
-    assert_eq!((count(200), count(404)), (1, 5), "{reported:?}");
+    let count = |status| responses.iter().filter(|it| it.status == status).count();
+    let texts: Vec<_> = responses.iter().map(Answer::text).collect();
+    assert_eq!((count(200), count(404)), (1, 5), "{texts:?}");
 }
 
-async fn who_signs_in_beside_their_deletion_comes_in_or_is_refused_like_anybody(
-    database: TestDatabase,
-) {
+async fn a_sign_in_during_the_deletion_succeeds_or_is_refused_as_usual(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     for round in 0..4 {
         let email = format!("ada{round}@example.org");
         let (ada, stranger) = (app.sign_up(&email).await, app.stranger());
         let password = json!({ "password": PASSWORD });
 
-        let (left, signed_in, begun) = tokio::join!(
-            leave(&ada, PASSWORD),
+        let (deleted, signed_in, setups) = tokio::join!(
+            delete_account(&ada, PASSWORD),
             join_all((0..5).map(|_| sign_in(&stranger, &email, PASSWORD))),
             join_all((0..3).map(|_| ada.post("/auth/mfa/totp/begin", &password))),
         );
 
-        assert_eq!(left.status, 200, "{round}: {}", left.text());
-        for answer in signed_in.iter().filter(|it| it.status != 200) {
-            assert_eq!(answer.refusal(), (401, "invalid_credentials"));
+        assert_eq!(deleted.status, 200, "{round}: {}", deleted.text());
+        for response in signed_in.iter().filter(|it| it.status != 200) {
+            assert_eq!(response.refusal(), (401, "invalid_credentials"));
         }
-        for answer in begun.iter().filter(|it| it.status != 200) {
-            assert_eq!(answer.refusal(), (401, "unauthorized"));
+        for response in setups.iter().filter(|it| it.status != 200) {
+            assert_eq!(response.refusal(), (401, "unauthorized"));
         }
     }
 }
 
-async fn whom_a_provider_vouches_for_signs_in_again(database: TestDatabase) {
+async fn a_provider_account_requires_a_fresh_sign_in(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let stolen = app.sign_up("ada@example.org").await;
     clock.advance(Duration::from_secs(601));
     let ada = another_session(&app.stranger(), "ada@example.org").await;
     execute(&app, "UPDATE accounts SET provider = 'google', password_hash = NULL").await;
-    let farewell = json!({ "confirm": "DELETE", "password": null });
+    let body = json!({ "confirm": "DELETE", "password": null });
 
-    let refused = stolen.post(DELETE, &farewell).await;
-    let answer = ada.post(DELETE, &farewell).await;
+    let refused = stolen.post(DELETE, &body).await;
+    let response = ada.post(DELETE, &body).await;
 
     assert_eq!(refused.refusal(), (403, "fresh_sign_in_required"));
 
-    assert_eq!((answer.status, &answer.body), (200, &json!({ "deleted": true })));
+    assert_eq!((response.status, &response.body), (200, &json!({ "deleted": true })));
 }
 
-async fn another_instance_knows_too(database: TestDatabase) {
+async fn a_deletion_takes_effect_on_other_instances(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let beside = Setting::beside(&app).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let there = Client { addr: beside.addr, ..ada.clone() };
     assert_eq!(there.get("/auth/me").await.status, 200);
 
-    assert_eq!(leave(&ada, PASSWORD).await.status, 200);
+    assert_eq!(delete_account(&ada, PASSWORD).await.status, 200);
 
-    assert_eq!(leave(&there, PASSWORD).await.refusal(), (404, "user_not_found"));
+    assert_eq!(delete_account(&there, PASSWORD).await.refusal(), (404, "user_not_found"));
     assert_eq!(there.get("/auth/me").await.refusal(), (401, "unauthorized"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_confirmed_correctly_deletes_nothing() {
+async fn an_invalid_confirmation_deletes_nothing() {
     let app = TestApp::spawn().await;
     let ada = app.sign_up("ada@example.org").await;
     let long = "x".repeat(9000);
@@ -200,9 +199,9 @@ async fn what_is_not_confirmed_correctly_deletes_nothing() {
         (json!({ "confirm": "DELETE\u{0}", "password": PASSWORD }), "confirm", "invalid"),
         (json!({ "confirm": long, "password": PASSWORD }), "confirm", "invalid"),
     ] {
-        let answer = ada.post(DELETE, &body).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{body}");
-        let reported = (&answer.body["errors"][0]["field"], &answer.body["errors"][0]["code"]);
+        let response = ada.post(DELETE, &body).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{body}");
+        let reported = (&response.body["errors"][0]["field"], &response.body["errors"][0]["code"]);
         assert_eq!(reported, (&json!(field), &json!(code)), "{body}");
     }
     for body in [json!({ "confirm": "DELETE" }), json!({ "confirm": "DELETE", "password": null })] {
@@ -213,44 +212,48 @@ async fn what_is_not_confirmed_correctly_deletes_nothing() {
         (json!({ "confirm": "DELETE", "password": 5 }), "password"),
         (json!({ "confirm": "DELETE", "password": [PASSWORD] }), "password"),
     ] {
-        let answer = ada.post(DELETE, &body).await;
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{body}");
-        assert_eq!(answer.body["errors"][0]["field"], field, "{body}");
+        let response = ada.post(DELETE, &body).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{body}");
+        assert_eq!(response.body["errors"][0]["field"], field, "{body}");
     }
     for password in
         ["", &*long, "correct horse battery staple\u{0}", "Correct horse battery staple"]
     {
-        assert_eq!(leave(&ada, password).await.refusal(), (400, "invalid_password"), "{password}");
+        assert_eq!(
+            delete_account(&ada, password).await.refusal(),
+            (400, "invalid_password"),
+            "{password}"
+        );
     }
     assert_eq!(ada.get("/auth/me").await.status, 200);
 }
 
-async fn who_writes_meanwhile_is_answered_or_signed_out(database: TestDatabase) {
+async fn concurrent_writes_succeed_until_the_session_ends(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let write = async || {
         let mut statuses = Vec::new();
         loop {
             let id = uuid::Uuid::now_v7().to_string();
-            let answer = pia_server_testkit::chats::put(
+            let response = pia_server_testkit::chats::put(
                 &ada,
                 &pia_server_testkit::chats::chat(&id, "2026-08-01T09:14:02Z"),
             )
             .await;
-            statuses.push(answer.status);
-            if answer.status != 201 {
+            statuses.push(response.status);
+            if response.status != 201 {
                 return statuses;
             }
         }
     };
-    let left = async {
+    let deleted = async {
         while ada.get("/auth/account").await.body["storage"]["current"] == 0 {}
-        leave(&ada, PASSWORD).await
+        delete_account(&ada, PASSWORD).await
     };
 
-    let (left, written) = tokio::join!(left, join_all((0..8).map(|_| write())));
+    let (deleted, written) = tokio::join!(deleted, join_all((0..8).map(|_| write())));
 
-    assert_eq!(left.status, 200, "{}", left.text());
+    assert_eq!(deleted.status, 200, "{}", deleted.text());
     for statuses in written {
         assert_eq!(statuses.last(), Some(&401), "{statuses:?}");
     }

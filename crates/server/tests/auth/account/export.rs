@@ -1,4 +1,4 @@
-//! All that is stored of somebody, as they are given it.
+//! Exports of all stored data of an account.
 
 use std::io::{Cursor, Read as _};
 use std::sync::Arc;
@@ -19,20 +19,20 @@ use zip::ZipArchive;
 use super::*;
 
 on_both_databases!(
-    an_export_is_an_archive_of_all_that_is_stored,
-    json_is_the_same_as_one_document,
-    an_export_reports_nothing_of_anybody_else,
-    an_outage_half_way_cuts_the_connection,
-    who_only_looks_exports_nothing,
+    an_export_is_an_archive_of_all_stored_data,
+    json_is_the_same_data_in_one_document,
+    an_export_contains_no_data_of_other_users,
+    an_outage_midway_aborts_the_connection,
+    a_head_request_exports_nothing,
 );
 
 const MIB: usize = 1 << 20;
 
 type Archive = ZipArchive<Cursor<Vec<u8>>>;
 
-fn archive(answer: &Answer) -> Archive {
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    ZipArchive::new(Cursor::new(answer.bytes.clone())).expect("an archive")
+fn archive(response: &Answer) -> Archive {
+    assert_eq!(response.status, 200, "{}", response.text());
+    ZipArchive::new(Cursor::new(response.bytes.clone())).expect("an archive")
 }
 
 fn file(archive: &mut Archive, name: &str) -> Value {
@@ -45,7 +45,7 @@ async fn as_json(client: &Client) -> Answer {
     client.send("GET", EXPORT, &[("accept", "application/json")], b"").await
 }
 
-async fn who_only_looks_exports_nothing(database: TestDatabase) {
+async fn a_head_request_exports_nothing(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
@@ -60,19 +60,19 @@ async fn who_only_looks_exports_nothing(database: TestDatabase) {
     assert_eq!(stranger.status, 401);
 }
 
-async fn an_export_is_an_archive_of_all_that_is_stored(database: TestDatabase) {
+async fn an_export_is_an_archive_of_all_stored_data(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("Ada@example.org").await;
     sign_in(&app.stranger(), "ada@example.org", "a wrong one").await;
     ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
 
-    let answer = ada.get(EXPORT).await;
+    let response = ada.get(EXPORT).await;
 
-    assert_eq!(answer.header("content-type"), Some("application/zip"));
+    assert_eq!(response.header("content-type"), Some("application/zip"));
     let name = "attachment; filename=\"pia-export.zip\"";
-    assert_eq!(answer.header("content-disposition"), Some(name));
-    assert_eq!(answer.header("content-encoding"), None);
-    let mut archive = archive(&answer);
+    assert_eq!(response.header("content-disposition"), Some(name));
+    assert_eq!(response.header("content-encoding"), None);
+    let mut archive = archive(&response);
     let account = file(&mut archive, "account.json");
     assert_eq!(account[0]["email"], "Ada@example.org");
     assert_eq!((&account[0]["group"], &account[0]["role"]), (&json!("Default"), &json!("user")));
@@ -85,18 +85,18 @@ async fn an_export_is_an_archive_of_all_that_is_stored(database: TestDatabase) {
     let audit = file(&mut archive, "audit.json");
     assert_eq!(audit[0]["action"], "account.exported");
     assert_eq!(audit[0]["actor"]["id"], ada.user.as_deref().expect("an id"));
-    assert_eq!(audit[0]["requestId"], answer.header("x-request-id").expect("an id"));
+    assert_eq!(audit[0]["requestId"], response.header("x-request-id").expect("an id"));
     let manifest = file(&mut archive, "manifest.json");
     assert_eq!(manifest["accountId"], ada.user.as_deref().expect("an id"));
     let files = manifest["files"].as_array().expect("files");
     assert_eq!(files.len() + 1, archive.len());
-    for reported in files {
-        let rows = file(&mut archive, reported["name"].as_str().expect("a name"));
-        assert_eq!(reported["rows"], rows.as_array().expect("rows").len(), "{reported}");
+    for listed in files {
+        let rows = file(&mut archive, listed["name"].as_str().expect("a name"));
+        assert_eq!(listed["rows"], rows.as_array().expect("rows").len(), "{listed}");
     }
 }
 
-async fn json_is_the_same_as_one_document(database: TestDatabase) {
+async fn json_is_the_same_data_in_one_document(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
@@ -109,15 +109,15 @@ async fn json_is_the_same_as_one_document(database: TestDatabase) {
     for (section, rows) in data.iter().filter(|(it, _)| *it != "audit") {
         assert_eq!(*rows, file(&mut archive, &format!("{section}.json")), "{section}");
     }
-    // The second one reports the first.
+    // The second export contains the audit entry of the first.
     let audit = file(&mut archive, "audit.json");
     let before = audit.as_array().and_then(|it| it.get(1..));
     assert_eq!(before, data["audit"].as_array().map(Vec::as_slice));
-    let reported = file(&mut archive, "manifest.json");
-    assert_eq!(document.body["manifest"]["leftOut"], reported["leftOut"]);
+    let manifest = file(&mut archive, "manifest.json");
+    assert_eq!(document.body["manifest"]["leftOut"], manifest["leftOut"]);
 }
 
-async fn an_export_reports_nothing_of_anybody_else(database: TestDatabase) {
+async fn an_export_contains_no_data_of_other_users(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
 
@@ -125,11 +125,11 @@ async fn an_export_reports_nothing_of_anybody_else(database: TestDatabase) {
 
     let his = [bob.user.as_deref().expect("an id"), "bob@example.org"];
     assert!(his.iter().all(|it| !hers.contains(it)), "{hers}");
-    let secrets = ["$argon2", spent(&ada), ada.access.as_deref().expect("a token")];
+    let secrets = ["$argon2", refresh_token(&ada), ada.access.as_deref().expect("a token")];
     assert!(secrets.iter().all(|it| !hers.contains(it)), "{hers}");
 }
 
-async fn an_outage_half_way_cuts_the_connection(database: TestDatabase) {
+async fn an_outage_midway_aborts_the_connection(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     execute(&app, "DROP TABLE ai_usage").await;
@@ -140,14 +140,14 @@ async fn an_outage_half_way_cuts_the_connection(database: TestDatabase) {
         let read = socket.read_to_end(&mut raw).await;
 
         assert!(read.is_err() || !raw.ends_with(b"0\r\n\r\n"), "{accept}");
-        let answer = pia_server_testkit::client::parse(&raw);
-        assert!(ZipArchive::new(Cursor::new(answer.bytes.clone())).is_err());
-        assert_eq!(answer.body, Value::Null);
+        let response = pia_server_testkit::client::parse(&raw);
+        assert!(ZipArchive::new(Cursor::new(response.bytes.clone())).is_err());
+        assert_eq!(response.body, Value::Null);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_export_stays_open_when_little_else_is() {
+async fn an_export_requires_neither_licence_nor_declaration() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let (now, ends) = (clock.now(), Duration::from_hours(1));
     let app = Setting::on(TestDatabase::sqlite())
@@ -156,15 +156,16 @@ async fn an_export_stays_open_when_little_else_is() {
         .licensed(Some(Terms { expires_at: Some(now + ends), ..terms() }))
         .start()
         .await;
-    let person = json!({ "email": "ada@example.org", "password": PASSWORD, "customerType": 2 });
-    assert_eq!(app.stranger().post("/auth/register", &person).await.status, 200);
+    let registration =
+        json!({ "email": "ada@example.org", "password": PASSWORD, "customerType": 2 });
+    assert_eq!(app.stranger().post("/auth/register", &registration).await.status, 200);
     let ada = another_session(&app.stranger(), "ada@example.org").await;
     execute(&app, "UPDATE accounts SET customer_type = 0").await;
     clock.advance(ends + Duration::from_secs(1));
-    let ada = app.stranger().with_tokens(&refresh(&ada, spent(&ada)).await.body);
+    let ada = app.stranger().with_tokens(&refresh(&ada, refresh_token(&ada)).await.body);
 
     let export = ada.get(EXPORT).await;
-    let deleted = leave(&ada, PASSWORD).await;
+    let deleted = delete_account(&ada, PASSWORD).await;
 
     assert_eq!((export.status, deleted.status), (200, 200), "{}", deleted.text());
 }
@@ -173,13 +174,13 @@ async fn an_export_stays_open_when_little_else_is() {
 async fn an_app_password_neither_exports_nor_deletes() {
     let app = TestApp::spawn().await;
     let ada = app.sign_up("ada@example.org").await;
-    let as_if = "INSERT INTO app_passwords (id, user_id, name, hash, created_at)
+    let statements = "INSERT INTO app_passwords (id, user_id, name, hash, created_at)
             SELECT id, id, 'an app', id, created_at FROM accounts;
         UPDATE sessions SET app_password_id = user_id";
-    execute(&app, as_if).await;
+    execute(&app, statements).await;
 
     let export = ada.get(EXPORT).await;
-    let deleted = leave(&ada, PASSWORD).await;
+    let deleted = delete_account(&ada, PASSWORD).await;
 
     assert_eq!(export.refusal(), (403, "app_password_refused"));
     assert_eq!(deleted.refusal(), (403, "app_password_refused"));
@@ -189,34 +190,35 @@ async fn an_app_password_neither_exports_nor_deletes() {
 async fn a_long_history_is_exported_in_little_memory() {
     let call = Call::new().licensed();
     let program = call.start().await;
-    let person = json!({ "email": "ada@example.org", "password": PASSWORD });
+    let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
     let ada = program.stranger();
-    assert_eq!(ada.post("/auth/register", &person).await.status, 200);
+    assert_eq!(ada.post("/auth/register", &credentials).await.status, 200);
     let ada = another_session(&ada, "ada@example.org").await;
     let url = format!("sqlite://{}/pia.db", call.dir().display());
     let target = DatabaseTarget::parse(DatabaseKind::Sqlite, &url).expect("a file");
     let db = Database::open(&target, DatabaseOptions::default()).expect("a database");
-    let long = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+    let insert = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
         INSERT INTO sign_ins (id, at, user_id, outcome, method, address, user_agent)
         SELECT randomblob(16), i, (SELECT id FROM accounts), 'wrong_password', 'password',
             '192.0.2.7', hex(randomblob(64)) FROM n";
-    let done: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(long).await?);
+    let done: Result<(), DbError> =
+        on_conn!(db.writer(), |conn| conn.batch_execute(insert).await?);
     done.expect("rows");
     let before = peak(&program);
 
-    // Never held whole here either.
+    // Read in pieces, so that the test needs little memory too.
     let json = [("accept", "application/json")];
     let mut socket = ada.begin("GET", EXPORT, &json, b"").await;
-    let (mut read, mut piece) = (0, vec![0; 64 << 10]);
+    let (mut read, mut buffer) = (0, vec![0; 64 << 10]);
     loop {
-        let some = socket.read(&mut piece).await.expect("a piece");
-        read += some;
-        if some == 0 {
+        let count = socket.read(&mut buffer).await.expect("a piece");
+        read += count;
+        if count == 0 {
             break;
         }
     }
-    let grown = peak(&program) - before;
+    let growth = peak(&program) - before;
 
-    assert!(read > 20 * MIB, "{read} bytes are not the whole");
-    assert!(grown < 16 * MIB, "{} KiB for {} MiB", grown >> 10, read / MIB);
+    assert!(read > 20 * MIB, "{read} bytes are not the full export");
+    assert!(growth < 16 * MIB, "{} KiB for {} MiB", growth >> 10, read / MIB);
 }

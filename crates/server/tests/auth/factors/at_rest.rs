@@ -13,8 +13,8 @@ use super::*;
 const ANOTHER_KEY: &str = "b81d64f07a2c9e35d1f80b6c47a3e92f5d0c8b7164e3f29a0d5b8c7e61f4a392";
 
 on_both_databases!(
-    neither_secret_nor_codes_nor_tokens_are_stored_in_plain,
-    a_secret_that_was_changed_or_moved_makes_no_codes,
+    secrets_codes_and_tokens_are_not_stored_in_plain_text,
+    a_modified_or_moved_secret_accepts_no_codes,
     without_the_salt_the_secret_is_lost,
     each_step_is_audited,
 );
@@ -42,7 +42,7 @@ async fn replace(db: &Database, user: DbUid, secret: Vec<u8>) {
     assert_eq!(done.expect("a row"), 1);
 }
 
-/// Every byte that is stored of second factors.
+/// Returns all stored bytes of second factors.
 async fn dump(db: &Database) -> Vec<u8> {
     let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
         let factors: Vec<Vec<u8>> =
@@ -56,39 +56,41 @@ async fn dump(db: &Database) -> Vec<u8> {
     found.expect("rows")
 }
 
-fn holds(dump: &[u8], what: &[u8]) -> bool {
-    dump.windows(what.len()).any(|it| it == what)
+fn contains(dump: &[u8], value: &[u8]) -> bool {
+    dump.windows(value.len()).any(|it| it == value)
 }
 
-async fn neither_secret_nor_codes_nor_tokens_are_stored_in_plain(database: TestDatabase) {
+async fn secrets_codes_and_tokens_are_not_stored_in_plain_text(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let token = ada.challenge().await;
     let waiting = ada.app.sign_up("bob@example.org").await;
-    let begun = waiting.post("/auth/mfa/totp/begin", &by_owner()).await;
-    let bobs = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
+    let setup = waiting.post("/auth/mfa/totp/begin", &owner_proof()).await;
+    let bobs = Totp::from_url(setup.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
 
     let mut dump = dump(&open(&ada.app)).await;
-    assert!(dump.len() > 10 * 32, "there is something to look at");
-    // Of SQLite also every page and the log, whatever is or was in them.
+    assert!(dump.len() > 10 * 32, "the dump has data");
+    // For SQLite also all pages and the log, including deleted data.
     for path in ada.app.database_files() {
         dump.extend(std::fs::read(path).expect("a file"));
     }
 
     for totp in [&ada.totp, &bobs] {
-        assert!(!holds(&dump, totp.secret().as_bytes()));
-        assert!(!holds(&dump, totp.secret().to_base32().as_bytes()));
+        assert!(!contains(&dump, totp.secret().as_bytes()));
+        assert!(!contains(&dump, totp.secret().to_base32().as_bytes()));
     }
     for code in &ada.codes {
-        assert!(!holds(&dump, code.as_bytes()) && !holds(&dump, code.replace('-', "").as_bytes()));
+        assert!(
+            !contains(&dump, code.as_bytes()) && !contains(&dump, code.replace('-', "").as_bytes())
+        );
     }
-    assert!(!holds(&dump, token.as_bytes()));
+    assert!(!contains(&dump, token.as_bytes()));
 }
 
-async fn a_secret_that_was_changed_or_moved_makes_no_codes(database: TestDatabase) {
+async fn a_modified_or_moved_secret_accepts_no_codes(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let eve = ada.app.sign_up("eve@example.org").await;
-    let begun = eve.post("/auth/mfa/totp/begin", &by_owner()).await;
-    let eves = Totp::from_url(begun.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
+    let setup = eve.post("/auth/mfa/totp/begin", &owner_proof()).await;
+    let eves = Totp::from_url(setup.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
     let db = open(&ada.app);
     let right = sealed(&db, id(&ada.client)).await;
     let mut flipped = right.clone();
@@ -96,16 +98,18 @@ async fn a_secret_that_was_changed_or_moved_makes_no_codes(database: TestDatabas
     let now = u64::try_from(ada.clock.now().micros() / 1_000_000).expect("a time");
 
     replace(&db, id(&ada.client), flipped).await;
-    let changed = answer(&ada.app, &ada.challenge().await, &ada.code()).await;
+    let changed = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
     replace(&db, id(&ada.client), sealed(&db, id(&eve)).await).await;
-    let moved = answer(&ada.app, &ada.challenge().await, &eves.generate(now).to_string()).await;
-    let by_paper = recover(&ada.app, &ada.challenge().await, &ada.codes[0]).await;
+    let moved =
+        submit_code(&ada.app, &ada.challenge().await, &eves.generate(now).to_string()).await;
+    let by_recovery_code =
+        submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[0]).await;
     replace(&db, id(&ada.client), right).await;
-    let restored = answer(&ada.app, &ada.challenge().await, &ada.code()).await;
+    let restored = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
 
     assert_eq!(changed.refusal(), (401, "invalid_mfa_code"));
     assert_eq!(moved.refusal(), (401, "invalid_mfa_code"));
-    assert_eq!((by_paper.status, restored.status), (200, 200));
+    assert_eq!((by_recovery_code.status, restored.status), (200, 200));
 }
 
 async fn without_the_salt_the_secret_is_lost(database: TestDatabase) {
@@ -114,7 +118,7 @@ async fn without_the_salt_the_secret_is_lost(database: TestDatabase) {
     let delete = diesel::delete(person_salts::table.find(id(&ada.client)));
     let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| delete.execute(conn).await?);
 
-    let answered = answer(&ada.app, &ada.challenge().await, &ada.code()).await;
+    let answered = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
 
     assert_eq!(done.expect("a row"), 1);
     assert_eq!(answered.refusal(), (401, "invalid_mfa_code"));
@@ -122,7 +126,7 @@ async fn without_the_salt_the_secret_is_lost(database: TestDatabase) {
 
 async fn each_step_is_audited(database: TestDatabase) {
     let ada = Ada::on(database).await;
-    let envelope = recover(&ada.app, &ada.challenge().await, &ada.codes[0]).await;
+    let envelope = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[0]).await;
     let client = ada.app.stranger().with_tokens(&envelope.body);
     let proof = json!({ "password": PASSWORD });
 
@@ -160,21 +164,21 @@ async fn a_secret_outlives_a_change_of_the_master_key() {
         changed.with("Encryption__PreviousMasterKey", pia_server_testkit::harness::MASTER_KEY);
     let both = both.start().await;
 
-    let answered = answer(&both, &challenge(&both).await, &ada.code()).await;
-    // With a right code the secret is sealed anew, and the old key may go.
+    let answered = submit_code(&both, &challenge(&both).await, &ada.code()).await;
+    // A right code seals the secret under the new key, so the old one may go.
     ada.clock.advance(Duration::from_secs(30));
     let new = Setting::beside(&both)
         .at(Arc::<ManualClock>::clone(&ada.clock))
         .with("Encryption__MasterKey", ANOTHER_KEY);
     let new = new.start().await;
-    let later = answer(&new, &challenge(&new).await, &ada.code()).await;
+    let later = submit_code(&new, &challenge(&new).await, &ada.code()).await;
 
     assert_eq!(answered.status, 200, "{}", answered.text());
     assert_eq!(later.status, 200, "{}", later.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_lost_the_master_key_still_gets_in_with_recovery_codes() {
+async fn recovery_codes_work_after_the_master_key_was_lost() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     let at = || Arc::<ManualClock>::clone(&ada.clock);
     let lost = Setting::beside(&ada.app)
@@ -182,13 +186,14 @@ async fn whoever_lost_the_master_key_still_gets_in_with_recovery_codes() {
         .with("Encryption__AcceptNewMasterKey", true);
     let lost = lost.at(at()).start().await;
 
-    let by_app = answer(&lost, &challenge(&lost).await, &ada.code()).await;
-    let by_paper = recover(&lost, &challenge(&lost).await, &ada.codes[0]).await;
-    let client = lost.stranger().with_tokens(&by_paper.body);
+    let by_app = submit_code(&lost, &challenge(&lost).await, &ada.code()).await;
+    let by_recovery_code =
+        submit_recovery_code(&lost, &challenge(&lost).await, &ada.codes[0]).await;
+    let client = lost.stranger().with_tokens(&by_recovery_code.body);
     let proof = json!({ "recoveryCode": ada.codes[1] });
     let disabled = client.post("/auth/mfa/disable", &proof).await;
-    let begun = client.post("/auth/mfa/totp/begin", &by_owner()).await;
+    let setup = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
 
     assert_eq!(by_app.refusal(), (401, "invalid_mfa_code"));
-    assert_eq!((by_paper.status, disabled.status, begun.status), (200, 200, 200));
+    assert_eq!((by_recovery_code.status, disabled.status, setup.status), (200, 200, 200));
 }

@@ -10,24 +10,24 @@ const BODIES: [(&str, &[&str]); 4] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_of_another_type_is_reported_by_its_field() {
+async fn a_value_of_another_type_is_reported_by_field() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
 
     for (path, fields) in BODIES {
         for field in fields {
             for value in [json!(123_456), json!(["123456"]), json!({}), json!(true)] {
                 let body = json!({ *field: value });
-                let answer = ada.client.post(path, &body).await;
+                let response = ada.client.post(path, &body).await;
 
-                assert_eq!(answer.refusal(), (400, "validation_failed"), "{path} {body}");
-                assert_eq!(answer.body["errors"][0]["field"], *field, "{path} {body}");
+                assert_eq!(response.refusal(), (400, "validation_failed"), "{path} {body}");
+                assert_eq!(response.body["errors"][0]["field"], *field, "{path} {body}");
             }
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_is_called_for() {
+async fn missing_fields_are_reported() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
 
     for (path, body, field) in [
@@ -44,10 +44,10 @@ async fn what_is_missing_is_called_for() {
         ("/auth/mfa/disable", json!({ "password": null }), ""),
         ("/auth/mfa/recovery-codes/regenerate", json!({}), ""),
     ] {
-        let answer = ada.client.post(path, &body).await;
+        let response = ada.client.post(path, &body).await;
 
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{path} {body}");
-        let error = &answer.body["errors"][0];
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{path} {body}");
+        let error = &response.body["errors"][0];
         assert_eq!(
             (&error["field"], &error["code"]),
             (&json!(field), &json!("required")),
@@ -57,27 +57,30 @@ async fn what_is_missing_is_called_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_proof_is_sent_and_not_two() {
+async fn several_proofs_at_once_are_rejected() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
-    let paper = ada.codes[0].as_str();
+    let recovery_code = ada.codes[0].as_str();
 
     for (path, body) in [
-        ("/auth/login/mfa", json!({ "mfaToken": "x", "code": "1", "recoveryCode": paper })),
+        ("/auth/login/mfa", json!({ "mfaToken": "x", "code": "1", "recoveryCode": recovery_code })),
         ("/auth/mfa/disable", json!({ "password": PASSWORD, "code": "1" })),
-        ("/auth/mfa/disable", json!({ "code": "1", "recoveryCode": paper })),
-        ("/auth/mfa/recovery-codes/regenerate", json!({ "password": "x", "recoveryCode": paper })),
+        ("/auth/mfa/disable", json!({ "code": "1", "recoveryCode": recovery_code })),
+        (
+            "/auth/mfa/recovery-codes/regenerate",
+            json!({ "password": "x", "recoveryCode": recovery_code }),
+        ),
     ] {
-        let answer = ada.client.post(path, &body).await;
+        let response = ada.client.post(path, &body).await;
 
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{path} {body}");
-        assert_eq!(answer.body["errors"][0]["code"], "invalid", "{path} {body}");
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{path} {body}");
+        assert_eq!(response.body["errors"][0]["code"], "invalid", "{path} {body}");
     }
-    let still_good = recover(&ada.app, &ada.challenge().await, paper).await;
+    let still_good = submit_recovery_code(&ada.app, &ada.challenge().await, recovery_code).await;
     assert_eq!(still_good.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn texts_that_are_no_codes_are_wrong_codes_and_nothing_else() {
+async fn malformed_codes_are_refused_as_wrong_codes() {
     let long = "1".repeat(100_000);
     for text in
         ["", " ", "12345", "1234567", "abcdef", "12345\u{0}", "\u{661}23456", "+12345", &long]
@@ -85,8 +88,8 @@ async fn texts_that_are_no_codes_are_wrong_codes_and_nothing_else() {
         let ada = Ada::on(TestDatabase::sqlite()).await;
         let token = ada.challenge().await;
 
-        let code = answer(&ada.app, &token, text).await;
-        let paper = recover(&ada.app, &token, text).await;
+        let code = submit_code(&ada.app, &token, text).await;
+        let recovery_code = submit_recovery_code(&ada.app, &token, text).await;
         let proofs = ["code", "recoveryCode", "password"].map(|it| json!({ it: text }));
         for proof in proofs {
             let refused = ada.client.post("/auth/mfa/disable", &proof).await;
@@ -94,17 +97,19 @@ async fn texts_that_are_no_codes_are_wrong_codes_and_nothing_else() {
         }
 
         assert_eq!(code.refusal(), (401, "invalid_mfa_code"), "{text:.20}");
-        assert_eq!(paper.refusal(), (401, "invalid_mfa_code"), "{text:.20}");
+        assert_eq!(recovery_code.refusal(), (401, "invalid_mfa_code"), "{text:.20}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_that_never_were_are_refused_alike() {
+async fn unknown_tokens_are_refused_alike() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     let long = "A".repeat(100_000);
 
-    for token in ["", "nonsense", "ÄÖÜ", "\u{0}", &"A".repeat(43), &long, spent(&ada.client)] {
-        let refused = answer(&ada.app, token, &ada.code()).await;
+    for token in
+        ["", "nonsense", "ÄÖÜ", "\u{0}", &"A".repeat(43), &long, refresh_token(&ada.client)]
+    {
+        let refused = submit_code(&ada.app, token, &ada.code()).await;
         assert_eq!(refused.refusal(), (401, "invalid_mfa_token"), "{token:.50}");
     }
 }

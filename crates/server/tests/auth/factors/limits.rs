@@ -1,57 +1,57 @@
-//! Tests of the limits on trying a second factor.
+//! Tests of the limits on wrong second factors.
 
 use pia_server_testkit::letters::names_to;
 
 use super::*;
 
-/// Uses up what the account may be wrong about.
+/// Uses up the account's limit of wrong codes.
 async fn exhaust(ada: &Ada) {
     let (token, wrong) = (ada.challenge().await, ada.wrong_code());
     for _ in 0..5 {
-        let refused = answer(&ada.app, &token, &wrong).await;
+        let refused = submit_code(&ada.app, &token, &wrong).await;
         assert_eq!(refused.refusal(), (401, "invalid_mfa_code"));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sign_in_is_tried_five_times() {
+async fn a_sign_in_allows_five_attempts() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     let (token, wrong) = (ada.challenge().await, ada.wrong_code());
 
     for _ in 0..5 {
-        let refused = answer(&ada.app, &token, &wrong).await;
+        let refused = submit_code(&ada.app, &token, &wrong).await;
         assert_eq!(refused.refusal(), (401, "invalid_mfa_code"));
     }
 
-    let spent = answer(&ada.app, &token, &ada.code()).await;
-    assert_eq!(spent.refusal(), (401, "invalid_mfa_token"));
+    let exhausted = submit_code(&ada.app, &token, &ada.code()).await;
+    assert_eq!(exhausted.refusal(), (401, "invalid_mfa_token"));
     let token = ada.challenge().await;
-    let early = answer(&ada.app, &token, &ada.code()).await;
+    let early = submit_code(&ada.app, &token, &ada.code()).await;
     ada.clock.advance(Duration::from_secs(1));
-    let anew = answer(&ada.app, &token, &ada.code()).await;
-    assert_eq!((early.refusal(), anew.status), ((429, "rate_limited"), 200));
+    let later = submit_code(&ada.app, &token, &ada.code()).await;
+    assert_eq!((early.refusal(), later.status), ((429, "rate_limited"), 200));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_owner_hears_of_five_wrong_codes_behind_the_right_password_once_a_day() {
+async fn the_owner_is_warned_of_five_wrong_codes_once_a_day() {
     let ada = Ada::set_up(Setting::on(TestDatabase::sqlite()).with_mail()).await;
     let warnings = async || {
         let names = names_to(&ada.app, EMAIL).await;
         names.iter().filter(|it| *it == "second-factor-failed").count()
     };
 
-    let mut reported = Vec::new();
+    let mut counts = Vec::new();
     for day in 0..2 {
         for _ in 0..6 {
-            let refused = answer(&ada.app, &ada.challenge().await, &ada.wrong_code()).await;
+            let refused = submit_code(&ada.app, &ada.challenge().await, &ada.wrong_code()).await;
             assert_eq!(refused.refusal(), (401, "invalid_mfa_code"), "{day}");
-            reported.push(warnings().await);
+            counts.push(warnings().await);
             ada.clock.advance(Duration::from_secs(2));
         }
         ada.clock.advance(Duration::from_hours(25));
     }
 
-    assert_eq!(reported, [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2]);
+    assert_eq!(counts, [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -62,19 +62,19 @@ async fn wrong_codes_are_counted_for_the_account_on_all_instances() {
     exhaust(&ada).await;
 
     let token = challenge(&other).await;
-    let refused = answer(&other, &token, &ada.code()).await;
-    let by_paper = recover(&other, &token, &ada.codes[0]).await;
+    let refused = submit_code(&other, &token, &ada.code()).await;
+    let by_recovery_code = submit_recovery_code(&other, &token, &ada.codes[0]).await;
     ada.clock.advance(Duration::from_secs(1));
-    let later = answer(&other, &token, &ada.code()).await;
+    let later = submit_code(&other, &token, &ada.code()).await;
 
     assert_eq!(refused.refusal(), (429, "rate_limited"));
     assert_eq!(refused.header("retry-after"), Some("1"));
-    assert_eq!(by_paper.refusal(), (429, "rate_limited"));
+    assert_eq!(by_recovery_code.refusal(), (429, "rate_limited"));
     assert_eq!(later.status, 200, "{}", later.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_holds_a_session_guesses_within_the_same_limit() {
+async fn guesses_within_a_session_count_towards_the_limit() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
 
     for number in 0..10 {
@@ -95,76 +95,76 @@ async fn whoever_holds_a_session_guesses_within_the_same_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_code_is_guessed_within_the_limit_too() {
+async fn guesses_of_the_first_code_count_towards_the_limit() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     let bob = ada.app.sign_up("bob@example.org").await;
     let early = bob.post("/auth/mfa/totp/verify", &json!({ "code": "123456" })).await;
-    let begun = bob.post("/auth/mfa/totp/begin", &by_owner()).await;
+    let setup = bob.post("/auth/mfa/totp/begin", &owner_proof()).await;
 
     let mut refused = Vec::new();
     for _ in 0..11 {
         refused.push(bob.post("/auth/mfa/totp/verify", &json!({ "code": "nonsense" })).await);
     }
 
-    assert_eq!((early.refusal(), begun.status), ((409, "mfa_not_begun"), 200));
-    let last = refused.pop().expect("an answer");
+    assert_eq!((early.refusal(), setup.status), ((409, "mfa_not_begun"), 200));
+    let last = refused.pop().expect("a response");
     assert!(refused.iter().all(|it| it.refusal() == (400, "invalid_mfa_code")));
     assert_eq!(last.refusal(), (429, "rate_limited"));
-    assert_eq!(answer(&ada.app, &ada.challenge().await, &ada.code()).await.status, 200);
+    assert_eq!(submit_code(&ada.app, &ada.challenge().await, &ada.code()).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sign_in_waits_five_minutes() {
+async fn a_pending_sign_in_expires_after_five_minutes() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     let (first, second) = (ada.challenge().await, ada.challenge().await);
 
     ada.clock.advance(Duration::from_secs(299));
-    let in_time = answer(&ada.app, &first, &ada.code()).await;
+    let in_time = submit_code(&ada.app, &first, &ada.code()).await;
     ada.clock.advance(Duration::from_secs(1));
-    let late = answer(&ada.app, &second, &ada.code_in(30)).await;
+    let late = submit_code(&ada.app, &second, &ada.code_in(30)).await;
 
     assert_eq!(in_time.status, 200);
     assert_eq!(late.refusal(), (401, "invalid_mfa_token"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_app_is_set_up_within_a_quarter_of_an_hour() {
+async fn setting_up_an_app_expires_after_fifteen_minutes() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let setting = Setting::on(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.start().await;
     let client = app.sign_up(EMAIL).await;
-    client.post("/auth/mfa/totp/begin", &by_owner()).await;
+    client.post("/auth/mfa/totp/begin", &owner_proof()).await;
 
     clock.advance(Duration::from_mins(15));
-    let client = client.clone().with_tokens(&refresh(&client, spent(&client)).await.body);
+    let client = client.clone().with_tokens(&refresh(&client, refresh_token(&client)).await.body);
     let late = client.post("/auth/mfa/totp/verify", &json!({ "code": "123456" })).await;
 
     assert_eq!(late.refusal(), (409, "mfa_not_begun"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn strangers_pay_for_answers_from_the_budget_of_sign_ins() {
+async fn codes_count_towards_the_rate_limit_of_sign_ins() {
     let setting = Setting::on(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2);
     let app = setting.start().await;
 
-    let answers = [
-        answer(&app, "nonsense", "123456").await,
-        answer(&app, "nonsense", "123456").await,
-        answer(&app, "nonsense", "123456").await,
+    let responses = [
+        submit_code(&app, "nonsense", "123456").await,
+        submit_code(&app, "nonsense", "123456").await,
+        submit_code(&app, "nonsense", "123456").await,
     ];
 
-    assert_eq!(answers.map(|it| it.status), [401, 401, 429]);
+    assert_eq!(responses.map(|it| it.status), [401, 401, 429]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stranger_uses_up_nothing_of_the_account() {
+async fn unknown_tokens_do_not_use_up_the_limit_of_the_account() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     for number in 0..30 {
-        let refused = answer(&ada.app, &format!("nonsense {number}"), "123456").await;
+        let refused = submit_code(&ada.app, &format!("nonsense {number}"), "123456").await;
         assert_eq!(refused.refusal(), (401, "invalid_mfa_token"));
     }
 
-    let owner = answer(&ada.app, &ada.challenge().await, &ada.code()).await;
+    let owner = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
 
     assert_eq!(owner.status, 200, "{}", owner.text());
 }

@@ -1,6 +1,6 @@
 // The certified OpenID provider, for one test. It prints its port, and ends
-// with its standard input. Whoever comes to its interaction says in the query
-// who they are (`login`), or that they changed their mind (`deny`).
+// with its standard input. The query of its interaction names the account
+// (`login`) or denies the sign-in (`deny`).
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -47,9 +47,9 @@ server.listen(0, '127.0.0.1', () => {
     return provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
   };
 
-  const answer = provider.callback();
+  const handle = provider.callback();
   server.on('request', (request, response) => {
-    if (!request.url.startsWith('/interaction/')) return answer(request, response);
+    if (!request.url.startsWith('/interaction/')) return handle(request, response);
     return interact(request, response).catch((err) => {
       console.error(err);
       response.writeHead(500).end();

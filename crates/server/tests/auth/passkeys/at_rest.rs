@@ -13,8 +13,8 @@ use super::*;
 
 on_both_databases!(
     each_step_is_audited,
-    neither_tokens_nor_who_made_the_authenticator_are_stored,
-    a_deactivated_account_is_signed_in_to_by_nobody,
+    neither_tokens_nor_the_attestation_are_stored,
+    a_deactivated_account_cannot_sign_in,
 );
 
 fn open(app: &TestApp) -> Database {
@@ -52,11 +52,11 @@ async fn each_step_is_audited(database: TestDatabase) {
     assert_eq!(found, ["passkey.added", "passkey.used", "passkey.cloned", "passkey.removed"]);
 }
 
-async fn neither_tokens_nor_who_made_the_authenticator_are_stored(database: TestDatabase) {
+async fn neither_tokens_nor_the_attestation_are_stored(database: TestDatabase) {
     let app = spawn(database).await;
     let ada = app.sign_up(EMAIL).await;
     enrol(&ada, &mut Authenticator::counting(), "Key").await;
-    let tokens = [passkey_options(&ada).await, ask_to_sign_in(&app).await];
+    let tokens = [passkey_options(&ada).await, sign_in_options(&app).await];
 
     let db = open(&app);
     let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
@@ -71,7 +71,7 @@ async fn neither_tokens_nor_who_made_the_authenticator_are_stored(database: Test
 
     let key: Value = serde_json::from_str(&keys[0]).expect("JSON");
     assert_eq!(key["attestation"], json!({ "data": "None", "metadata": "None" }));
-    assert_eq!(key["counter"], 0, "the counter is beside it");
+    assert_eq!(key["counter"], 0, "the counter has its own column");
     assert_eq!((hashes.len(), states.len()), (2, 2));
     for token in &tokens {
         let token = text(&token["challengeToken"]);
@@ -80,7 +80,7 @@ async fn neither_tokens_nor_who_made_the_authenticator_are_stored(database: Test
     }
 }
 
-async fn a_deactivated_account_is_signed_in_to_by_nobody(database: TestDatabase) {
+async fn a_deactivated_account_cannot_sign_in(database: TestDatabase) {
     let app = spawn(database).await;
     let ada = app.sign_up(EMAIL).await;
     let mut key = Authenticator::new();

@@ -8,7 +8,7 @@ const COMPLETE: &str = "/auth/webauthn/register/complete";
 const LOGIN: &str = "/auth/webauthn/login/complete";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_of_another_type_is_reported_by_its_field() {
+async fn a_value_of_another_type_is_reported_by_field() {
     let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
 
@@ -29,7 +29,7 @@ async fn a_value_of_another_type_is_reported_by_its_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_is_called_for() {
+async fn missing_fields_are_reported() {
     let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
     let (token, name, credential) = (json!("x"), json!("Key"), json!({}));
@@ -61,8 +61,8 @@ async fn what_is_missing_is_called_for() {
 async fn a_name_is_one_line_of_up_to_64_characters() {
     let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
-    let requested = passkey_options(&ada).await;
-    let credential = Authenticator::new().create(&requested["publicKey"]);
+    let options = passkey_options(&ada).await;
+    let credential = Authenticator::new().create(&options["publicKey"]);
 
     for (name, code) in [
         ("", "required"),
@@ -72,45 +72,46 @@ async fn a_name_is_one_line_of_up_to_64_characters() {
         ("a\u{0}", "invalid"),
         ("\u{1b}[31m", "invalid"),
     ] {
-        let refused = add_passkey(&ada, &requested, name, &credential).await;
+        let refused = add_passkey(&ada, &options, name, &credential).await;
 
         assert_eq!(refused.refusal(), (400, "validation_failed"), "{name:?}");
         let error = &refused.body["errors"][0];
         assert_eq!((text(&error["field"]), text(&error["code"])), ("name", code), "{name:?}");
     }
-    let longest = add_passkey(&ada, &requested, &"ß".repeat(64), &credential).await;
-    assert_eq!(longest.status, 200, "a name that was refused uses nothing up");
+    let longest = add_passkey(&ada, &options, &"ß".repeat(64), &credential).await;
+    assert_eq!(longest.status, 200, "a refused name does not consume the challenge");
 }
 
-/// Each path into an answer, with each value that is not what browsers send.
-fn malformed(whole: &Value, field: &str) -> Vec<(String, Value)> {
+/// Returns copies of a response with malformed values of a field, each with a
+/// description.
+fn malformed(valid: &Value, field: &str) -> Vec<(String, Value)> {
     let values =
         [json!(null), json!(7), json!({}), json!([]), json!("!"), json!("a b"), json!("é")];
     let mut all: Vec<(String, Value)> = values
         .into_iter()
         .map(|value| {
-            let mut spoilt = whole.clone();
-            spoilt["response"][field] = value.clone();
-            (format!("{field}: {value}"), spoilt)
+            let mut changed = valid.clone();
+            changed["response"][field] = value.clone();
+            (format!("{field}: {value}"), changed)
         })
         .collect();
-    let mut without = whole.clone();
+    let mut without = valid.clone();
     without["response"].as_object_mut().expect("an object").remove(field);
     all.push((format!("no {field}"), without));
     all
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_of_another_form_is_reported_by_its_place() {
+async fn a_malformed_attestation_is_reported_by_field() {
     let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
 
     for field in ["clientDataJSON", "attestationObject"] {
-        let requested = passkey_options(&ada).await;
-        let whole = Authenticator::new().create(&requested["publicKey"]);
-        for (what, spoilt) in malformed(&whole, field) {
-            let requested = passkey_options(&ada).await;
-            let refused = add_passkey(&ada, &requested, "Key", &spoilt).await;
+        let options = passkey_options(&ada).await;
+        let valid = Authenticator::new().create(&options["publicKey"]);
+        for (what, credential) in malformed(&valid, field) {
+            let options = passkey_options(&ada).await;
+            let refused = add_passkey(&ada, &options, "Key", &credential).await;
 
             assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{what}");
             let reported = text(&refused.body["errors"][0]["field"]).to_owned();
@@ -118,8 +119,8 @@ async fn an_answer_of_another_form_is_reported_by_its_place() {
         }
     }
     for value in [json!(7), json!("x"), json!([]), json!({}), json!(true)] {
-        let requested = passkey_options(&ada).await;
-        let refused = add_passkey(&ada, &requested, "Key", &value).await;
+        let options = passkey_options(&ada).await;
+        let refused = add_passkey(&ada, &options, "Key", &value).await;
 
         assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{value}");
         assert_eq!(refused.body["errors"][0]["field"], "credential", "{value}");
@@ -128,31 +129,31 @@ async fn an_answer_of_another_form_is_reported_by_its_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_of_another_form_signs_nobody_in_and_reports_nothing() {
+async fn a_malformed_assertion_is_refused_without_details() {
     let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
     let mut key = Authenticator::new();
     enrol(&ada, &mut key, "Key").await;
-    let requested = ask_to_sign_in(&app).await;
-    let whole = key.get(&requested["publicKey"]);
+    let options = sign_in_options(&app).await;
+    let valid = key.get(&options["publicKey"]);
 
     let fields = ["clientDataJSON", "authenticatorData", "signature", "userHandle"];
-    let spoilt = fields.iter().flat_map(|it| malformed(&whole, it));
+    let malformed = fields.iter().flat_map(|it| malformed(&valid, it));
     let others = [json!(7), json!("x"), json!([]), json!({}), json!(true)];
     let others = others.into_iter().map(|it| (it.to_string(), it));
-    for (what, spoilt) in spoilt.chain(others) {
-        let requested = ask_to_sign_in(&app).await;
-        let refused = answer(&app, &requested, &spoilt).await;
+    for (what, credential) in malformed.chain(others) {
+        let options = sign_in_options(&app).await;
+        let refused = complete_sign_in(&app, &options, &credential).await;
         assert_eq!(refused.refusal(), (401, "invalid_passkey"), "{what}");
     }
     for token in ["", "x", "\u{0}", &"x".repeat(60_000)] {
-        let refused = answer(&app, &json!({ "challengeToken": token }), &whole).await;
+        let refused = complete_sign_in(&app, &json!({ "challengeToken": token }), &valid).await;
         assert_eq!(refused.refusal(), (401, "invalid_passkey"));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_is_too_long_is_not_read() {
+async fn an_oversized_body_is_rejected() {
     let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
     let long = json!({ "challengeToken": "x", "credential": "x".repeat(64 * 1024) });
@@ -163,11 +164,11 @@ async fn a_body_that_is_too_long_is_not_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn strangers_pay_from_the_budget_of_sign_ins() {
+async fn passkeys_count_towards_the_rate_limit_of_sign_ins() {
     let app = setting(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2).start().await;
 
-    let requested = ask_to_sign_in(&app).await;
-    let answered = answer(&app, &requested, &json!({})).await;
+    let options = sign_in_options(&app).await;
+    let answered = complete_sign_in(&app, &options, &json!({})).await;
     let refused = app.stranger().post("/auth/webauthn/login/begin", &json!({})).await;
 
     assert_eq!(answered.refusal(), (401, "invalid_passkey"));

@@ -1,4 +1,4 @@
-//! Passkeys in Chromium, with an authenticator of its own.
+//! Passkeys in Chromium, with a virtual authenticator.
 
 use std::net::SocketAddr;
 
@@ -9,11 +9,11 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 
-/// A port that is known before the server starts, which goes on to the server:
-/// its address is part of what passkeys are bound to.
-struct Door(TcpListener);
+/// Port that is known before the server starts and forwards to it: passkeys
+/// are bound to its origin.
+struct Forwarder(TcpListener);
 
-impl Door {
+impl Forwarder {
     async fn new() -> Self {
         Self(TcpListener::bind("127.0.0.1:0").await.expect("a port"))
     }
@@ -22,21 +22,21 @@ impl Door {
         format!("http://localhost:{}", self.0.local_addr().expect("an address").port())
     }
 
-    fn open_to(self, server: SocketAddr) {
+    fn forward_to(self, server: SocketAddr) {
         #[expect(clippy::disallowed_methods, reason = "ends with the test's runtime")]
-        let _open = tokio::spawn(async move {
-            while let Ok((mut visitor, _)) = self.0.accept().await {
+        let _listening = tokio::spawn(async move {
+            while let Ok((mut incoming, _)) = self.0.accept().await {
                 #[expect(clippy::disallowed_methods, reason = "ends with the test's runtime")]
-                let _visit = tokio::spawn(async move {
-                    let mut inside = TcpStream::connect(server).await.expect("the server");
-                    drop(copy_bidirectional(&mut visitor, &mut inside).await);
+                let _connection = tokio::spawn(async move {
+                    let mut outgoing = TcpStream::connect(server).await.expect("the server");
+                    drop(copy_bidirectional(&mut incoming, &mut outgoing).await);
                 });
             }
         });
     }
 }
 
-/// A browser on a page of the server, with an authenticator that verifies.
+/// Opens a page of the server in a browser with an authenticator that verifies users.
 async fn browser(origin: &str) -> (Browser, String) {
     let browser = Browser::start("en").await;
     browser.goto(&format!("{origin}/admin/setup")).await;
@@ -63,58 +63,58 @@ async fn get(browser: &Browser, options: &Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_passkey_is_made_and_signs_in_without_a_name() {
-    let door = Door::new().await;
-    let origin = door.origin();
+async fn a_passkey_is_created_and_signs_in_without_a_user_name() {
+    let forwarder = Forwarder::new().await;
+    let origin = forwarder.origin();
     let app = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", &origin).start().await;
-    door.open_to(app.addr);
+    forwarder.forward_to(app.addr);
     let ada = app.sign_up(EMAIL).await;
     let (browser, authenticator) = browser(&origin).await;
 
-    let requested = passkey_options(&ada).await;
-    let made = create(&browser, &requested["publicKey"]).await;
-    let added = add_passkey(&ada, &requested, "Chromium", &made).await;
-    let requested = passkey_options(&ada).await;
-    let again = create(&browser, &requested["publicKey"]).await;
+    let options = passkey_options(&ada).await;
+    let credential = create(&browser, &options["publicKey"]).await;
+    let added = add_passkey(&ada, &options, "Chromium", &credential).await;
+    let options = passkey_options(&ada).await;
+    let again = create(&browser, &options["publicKey"]).await;
     let mut statuses = Vec::new();
     for _ in 0..2 {
-        let requested = ask_to_sign_in(&app).await;
-        let signed = get(&browser, &requested["publicKey"]).await;
-        statuses.push(answer(&app, &requested, &signed).await.status);
+        let options = sign_in_options(&app).await;
+        let assertion = get(&browser, &options["publicKey"]).await;
+        statuses.push(complete_sign_in(&app, &options, &assertion).await.status);
     }
-    let held = format!("webauthn/authenticator/{authenticator}/credentials");
-    let held = browser.command("GET", &held, &Value::Null).await;
+    let path = format!("webauthn/authenticator/{authenticator}/credentials");
+    let stored = browser.command("GET", &path, &Value::Null).await;
 
-    assert_eq!(added.status, 200, "{} for {made}", added.text());
-    assert_eq!(again["failed"], "InvalidStateError", "it has one already");
+    assert_eq!(added.status, 200, "{} for {credential}", added.text());
+    assert_eq!(again["failed"], "InvalidStateError", "it has a passkey already");
     assert_eq!(statuses, [200, 200]);
     assert_eq!(
-        (held[0]["isResidentCredential"].as_bool(), text(&held[0]["rpId"])),
+        (stored[0]["isResidentCredential"].as_bool(), text(&stored[0]["rpId"])),
         (Some(true), "localhost")
     );
     assert!(list(&ada).await[0]["lastUsedAt"].is_string());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_authenticator_that_verifies_nobody_makes_no_passkey_and_signs_nobody_in() {
-    let door = Door::new().await;
-    let origin = door.origin();
+async fn an_authenticator_without_user_verification_cannot_sign_in() {
+    let forwarder = Forwarder::new().await;
+    let origin = forwarder.origin();
     let app = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", &origin).start().await;
-    door.open_to(app.addr);
+    forwarder.forward_to(app.addr);
     let ada = app.sign_up(EMAIL).await;
     let (browser, authenticator) = browser(&origin).await;
-    let requested = passkey_options(&ada).await;
-    let made = create(&browser, &requested["publicKey"]).await;
-    assert_eq!(add_passkey(&ada, &requested, "Chromium", &made).await.status, 200);
+    let options = passkey_options(&ada).await;
+    let credential = create(&browser, &options["publicKey"]).await;
+    assert_eq!(add_passkey(&ada, &options, "Chromium", &credential).await.status, 200);
 
     let verifies = format!("webauthn/authenticator/{authenticator}/uv");
     browser.command("POST", &verifies, &json!({ "isUserVerified": false })).await;
-    let mut requested = ask_to_sign_in(&app).await;
-    requested["publicKey"]["timeout"] = json!(1000);
-    let unverified = get(&browser, &requested["publicKey"]).await;
-    requested["publicKey"]["userVerification"] = json!("discouraged");
-    let discouraged = get(&browser, &requested["publicKey"]).await;
-    let refused = answer(&app, &requested, &discouraged).await;
+    let mut options = sign_in_options(&app).await;
+    options["publicKey"]["timeout"] = json!(1000);
+    let unverified = get(&browser, &options["publicKey"]).await;
+    options["publicKey"]["userVerification"] = json!("discouraged");
+    let discouraged = get(&browser, &options["publicKey"]).await;
+    let refused = complete_sign_in(&app, &options, &discouraged).await;
 
     assert_eq!(unverified["failed"], "NotAllowedError");
     assert!(discouraged["response"].is_object(), "{discouraged}");

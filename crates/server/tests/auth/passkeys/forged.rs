@@ -1,15 +1,15 @@
-//! Answers that nobody's authenticator gave, or not here, or not now.
+//! Forged, misdirected and replayed responses of authenticators.
 
 use pia_server_testkit::authenticator::{Draft, PRESENT, VERIFIED, base64, unbase64};
 use pia_server_testkit::credentials::{add_passkey, enrol, passkey_options, sessions};
 
 use super::*;
 
-on_both_databases!(forged_answers_sign_nobody_in, forged_answers_add_no_passkey);
+on_both_databases!(forged_assertions_are_refused, forged_attestations_add_no_passkey);
 
 type Forge = fn(&mut Draft);
 
-/// Forgeries of an answer, of either ceremony.
+/// Forgeries of a response in either ceremony.
 const DRAFTS: [(&str, Forge); 15] = [
     ("another origin", |it| it.client_data["origin"] = json!("https://evil.example")),
     ("another port", |it| it.client_data["origin"] = json!("http://localhost:8081")),
@@ -28,17 +28,17 @@ const DRAFTS: [(&str, Forge); 15] = [
     ("neither", |it| it.flags &= !(PRESENT | VERIFIED)),
 ];
 
-type Spoil = fn(&mut Value);
+type Tamper = fn(&mut Value);
 
-/// Further forgeries of a sign-in's answer.
-const SPOILT: [(&str, Spoil); 12] = [
+/// Further forgeries of an assertion.
+const TAMPERED: [(&str, Tamper); 12] = [
     ("a bad signature", |it| flip(&mut it["response"]["signature"], 20)),
     ("no signature", |it| it["response"]["signature"] = json!("")),
     ("a long signature", |it| it["response"]["signature"] = json!("A".repeat(40_000))),
     ("other data", |it| flip(&mut it["response"]["authenticatorData"], 36)),
-    ("cut data", |it| cut(&mut it["response"]["authenticatorData"])),
+    ("cut data", |it| truncate(&mut it["response"]["authenticatorData"])),
     ("no data", |it| it["response"]["authenticatorData"] = json!("")),
-    ("cut client data", |it| cut(&mut it["response"]["clientDataJSON"])),
+    ("cut client data", |it| truncate(&mut it["response"]["clientDataJSON"])),
     ("deep client data", |it| {
         it["response"]["clientDataJSON"] = json!(base64("[".repeat(10_000).as_bytes()));
     }),
@@ -54,12 +54,12 @@ fn flip(text: &mut Value, at: usize) {
     *text = json!(base64(&bytes));
 }
 
-fn cut(text: &mut Value) {
+fn truncate(text: &mut Value) {
     let bytes = unbase64(text);
     *text = json!(base64(&bytes[..bytes.len() - 1]));
 }
 
-/// Ada with a passkey, whose clock can be set.
+/// Starts a server with a manual clock, where Ada has a passkey.
 async fn ada(database: TestDatabase) -> (TestApp, Arc<ManualClock>, Client, Authenticator) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = setting(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
@@ -69,7 +69,7 @@ async fn ada(database: TestDatabase) -> (TestApp, Arc<ManualClock>, Client, Auth
     (app, clock, client, key)
 }
 
-async fn forged_answers_sign_nobody_in(database: TestDatabase) {
+async fn forged_assertions_are_refused(database: TestDatabase) {
     let (app, _clock, ada, mut key) = ada(database).await;
     let unknown = sign_in(&app, &mut Authenticator::new()).await;
     assert_eq!(unknown.refusal(), (401, "invalid_passkey"));
@@ -77,16 +77,16 @@ async fn forged_answers_sign_nobody_in(database: TestDatabase) {
     let as_created: (&str, Forge) =
         ("created", |it| it.client_data["type"] = json!("webauthn.create"));
     for (what, forge) in DRAFTS.into_iter().chain([as_created]) {
-        let requested = ask_to_sign_in(&app).await;
-        let forged = key.get_as(&requested["publicKey"], forge);
-        let refused = answer(&app, &requested, &forged).await;
+        let options = sign_in_options(&app).await;
+        let forged = key.get_as(&options["publicKey"], forge);
+        let refused = complete_sign_in(&app, &options, &forged).await;
         assert_eq!((refused.status, &refused.bytes), (401, &unknown.bytes), "{what}");
     }
-    for (what, spoil) in SPOILT {
-        let requested = ask_to_sign_in(&app).await;
-        let mut forged = key.get(&requested["publicKey"]);
-        spoil(&mut forged);
-        let refused = answer(&app, &requested, &forged).await;
+    for (what, tamper) in TAMPERED {
+        let options = sign_in_options(&app).await;
+        let mut forged = key.get(&options["publicKey"]);
+        tamper(&mut forged);
+        let refused = complete_sign_in(&app, &options, &forged).await;
         assert_eq!((refused.status, &refused.bytes), (401, &unknown.bytes), "{what}");
     }
 
@@ -94,7 +94,7 @@ async fn forged_answers_sign_nobody_in(database: TestDatabase) {
     assert_eq!(sign_in(&app, &mut key).await.status, 200);
 }
 
-async fn forged_answers_add_no_passkey(database: TestDatabase) {
+async fn forged_attestations_add_no_passkey(database: TestDatabase) {
     let (app, _clock, ada, _) = ada(database).await;
 
     let as_got: (&str, Forge) = ("got", |it| it.client_data["type"] = json!("webauthn.get"));
@@ -102,9 +102,9 @@ async fn forged_answers_add_no_passkey(database: TestDatabase) {
     let nameless: (&str, Forge) = ("no id", |it| it.id = Vec::new());
     let bare: (&str, Forge) = ("no passkey in it", |it| it.flags &= !0x40);
     for (what, forge) in DRAFTS.into_iter().chain([as_got, longer, nameless, bare]) {
-        let requested = passkey_options(&ada).await;
-        let forged = Authenticator::new().create_as(&requested["publicKey"], forge);
-        let refused = add_passkey(&ada, &requested, "Key", &forged).await;
+        let options = passkey_options(&ada).await;
+        let forged = Authenticator::new().create_as(&options["publicKey"], forge);
+        let refused = add_passkey(&ada, &options, "Key", &forged).await;
         assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{what}");
     }
 
@@ -115,48 +115,47 @@ async fn forged_answers_add_no_passkey(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_is_cut_anywhere_adds_no_passkey() {
+async fn a_truncated_attestation_adds_no_passkey() {
     let (_app, _clock, ada, _) = ada(TestDatabase::sqlite()).await;
-    let whole = unbase64(&{
-        let requested = passkey_options(&ada).await;
-        Authenticator::new().create(&requested["publicKey"])["response"]["attestationObject"]
-            .clone()
+    let full = unbase64(&{
+        let options = passkey_options(&ada).await;
+        Authenticator::new().create(&options["publicKey"])["response"]["attestationObject"].clone()
     });
 
-    for length in (0..whole.len()).step_by(5) {
-        let requested = passkey_options(&ada).await;
-        let mut forged = Authenticator::new().create(&requested["publicKey"]);
+    for length in (0..full.len()).step_by(5) {
+        let options = passkey_options(&ada).await;
+        let mut forged = Authenticator::new().create(&options["publicKey"]);
         let cut = &unbase64(&forged["response"]["attestationObject"])[..length];
         forged["response"]["attestationObject"] = json!(base64(cut));
-        let refused = add_passkey(&ada, &requested, "Key", &forged).await;
+        let refused = add_passkey(&ada, &options, "Key", &forged).await;
         assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{length}");
     }
     for garbage in [&b"\xff"[..], &[0x9f; 10_000], &[0x81; 10_000], &[0xbb; 9], &[0x5b; 9]] {
-        let requested = passkey_options(&ada).await;
-        let mut forged = Authenticator::new().create(&requested["publicKey"]);
+        let options = passkey_options(&ada).await;
+        let mut forged = Authenticator::new().create(&options["publicKey"]);
         forged["response"]["attestationObject"] = json!(base64(garbage));
-        let refused = add_passkey(&ada, &requested, "Key", &forged).await;
+        let refused = add_passkey(&ada, &options, "Key", &forged).await;
         assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{garbage:?}");
     }
     assert_eq!(list(&ada).await.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_challenge_takes_one_answer_whatever_comes_of_it() {
+async fn a_challenge_is_consumed_by_any_response() {
     let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
 
-    let requested = ask_to_sign_in(&app).await;
-    let right = key.get(&requested["publicKey"]);
-    let garbage = answer(&app, &requested, &json!({})).await;
-    let late = answer(&app, &requested, &right).await;
-    let signed = ask_to_sign_in(&app).await;
-    let right = key.get(&signed["publicKey"]);
-    let first = answer(&app, &signed, &right).await;
-    let replayed = answer(&app, &signed, &right).await;
-    let requested = passkey_options(&ada).await;
-    let made = Authenticator::new().create(&requested["publicKey"]);
-    let malformed = add_passkey(&ada, &requested, "Key", &json!({})).await;
-    let too_late = add_passkey(&ada, &requested, "Key", &made).await;
+    let options = sign_in_options(&app).await;
+    let right = key.get(&options["publicKey"]);
+    let garbage = complete_sign_in(&app, &options, &json!({})).await;
+    let late = complete_sign_in(&app, &options, &right).await;
+    let second_options = sign_in_options(&app).await;
+    let right = key.get(&second_options["publicKey"]);
+    let first = complete_sign_in(&app, &second_options, &right).await;
+    let replayed = complete_sign_in(&app, &second_options, &right).await;
+    let options = passkey_options(&ada).await;
+    let credential = Authenticator::new().create(&options["publicKey"]);
+    let malformed = add_passkey(&ada, &options, "Key", &json!({})).await;
+    let too_late = add_passkey(&ada, &options, "Key", &credential).await;
 
     for refused in [garbage, late, replayed] {
         assert_eq!(refused.refusal(), (401, "invalid_passkey"));
@@ -168,21 +167,21 @@ async fn a_challenge_takes_one_answer_whatever_comes_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_challenge_waits_five_minutes() {
+async fn a_challenge_expires_after_five_minutes() {
     let (app, clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
-    let (early, late) = (ask_to_sign_in(&app).await, ask_to_sign_in(&app).await);
+    let (early, late) = (sign_in_options(&app).await, sign_in_options(&app).await);
     let (first, second) = (passkey_options(&ada).await, passkey_options(&ada).await);
 
     clock.advance(Duration::from_secs(299));
     let credential = key.get(&early["publicKey"]);
-    let in_time = answer(&app, &early, &credential).await;
-    let made = Authenticator::new().create(&first["publicKey"]);
-    let added = add_passkey(&ada, &first, "Key", &made).await;
+    let in_time = complete_sign_in(&app, &early, &credential).await;
+    let credential = Authenticator::new().create(&first["publicKey"]);
+    let added = add_passkey(&ada, &first, "Key", &credential).await;
     clock.advance(Duration::from_secs(1));
     let credential = key.get(&late["publicKey"]);
-    let too_late = answer(&app, &late, &credential).await;
-    let made = Authenticator::new().create(&second["publicKey"]);
-    let not_added = add_passkey(&ada, &second, "Key", &made).await;
+    let too_late = complete_sign_in(&app, &late, &credential).await;
+    let credential = Authenticator::new().create(&second["publicKey"]);
+    let not_added = add_passkey(&ada, &second, "Key", &credential).await;
 
     assert_eq!((in_time.status, added.status), (200, 200));
     assert_eq!(too_late.refusal(), (401, "invalid_passkey"));
@@ -191,25 +190,26 @@ async fn a_challenge_waits_five_minutes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_requested_one_thing_is_no_answer_to_another() {
+async fn a_challenge_is_bound_to_its_ceremony_and_account() {
     let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
     let eve = app.sign_up("eve@example.org").await;
 
-    // Each signs the very challenge whose token it is sent with.
-    let requested = passkey_options(&ada).await;
-    let options = json!({ "challenge": requested["publicKey"]["challenge"], "rpId": "localhost" });
-    let signed = key.get(&options);
-    let by_registration = answer(&app, &requested, &signed).await;
-    let to_sign = ask_to_sign_in(&app).await;
-    let options = json!({
-        "challenge": to_sign["publicKey"]["challenge"],
+    // Each response signs the challenge whose token it is sent with.
+    let registration = passkey_options(&ada).await;
+    let forged_options =
+        json!({ "challenge": registration["publicKey"]["challenge"], "rpId": "localhost" });
+    let assertion = key.get(&forged_options);
+    let by_registration = complete_sign_in(&app, &registration, &assertion).await;
+    let login = sign_in_options(&app).await;
+    let forged_options = json!({
+        "challenge": login["publicKey"]["challenge"],
         "rp": { "id": "localhost" }, "user": { "id": base64(&key.user) },
     });
-    let made = Authenticator::new().create(&options);
-    let by_sign_in = add_passkey(&ada, &to_sign, "Key", &made).await;
+    let attestation = Authenticator::new().create(&forged_options);
+    let by_sign_in = add_passkey(&ada, &login, "Key", &attestation).await;
     let adas = passkey_options(&ada).await;
-    let made = Authenticator::new().create(&adas["publicKey"]);
-    let by_eve = add_passkey(&eve, &adas, "Key", &made).await;
+    let attestation = Authenticator::new().create(&adas["publicKey"]);
+    let by_eve = add_passkey(&eve, &adas, "Key", &attestation).await;
 
     assert_eq!(by_registration.refusal(), (401, "invalid_passkey"));
     assert_eq!(by_sign_in.refusal(), (400, "invalid_passkey_response"));
@@ -218,25 +218,25 @@ async fn what_was_requested_one_thing_is_no_answer_to_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_accounts_passkey_signs_nobody_else_in() {
+async fn a_passkey_signs_in_to_its_own_account_only() {
     let (app, _clock, ada, mut adas) = ada(TestDatabase::sqlite()).await;
     let eve = app.sign_up("eve@example.org").await;
     let mut eves = Authenticator::new();
     enrol(&eve, &mut eves, "Key").await;
 
     let (user, id) = (adas.user.clone(), adas.id.clone());
-    let requested = ask_to_sign_in(&app).await;
-    let as_ada = eves.get_as(&requested["publicKey"], |it| it.user.clone_from(&user));
-    let by_handle = answer(&app, &requested, &as_ada).await;
-    let requested = ask_to_sign_in(&app).await;
-    let as_her_key = eves.get_as(&requested["publicKey"], |it| it.id.clone_from(&id));
-    let by_id = answer(&app, &requested, &as_her_key).await;
-    let requested = ask_to_sign_in(&app).await;
-    let as_both = eves.get_as(&requested["publicKey"], |it| {
+    let options = sign_in_options(&app).await;
+    let as_ada = eves.get_as(&options["publicKey"], |it| it.user.clone_from(&user));
+    let by_handle = complete_sign_in(&app, &options, &as_ada).await;
+    let options = sign_in_options(&app).await;
+    let as_her_key = eves.get_as(&options["publicKey"], |it| it.id.clone_from(&id));
+    let by_id = complete_sign_in(&app, &options, &as_her_key).await;
+    let options = sign_in_options(&app).await;
+    let as_both = eves.get_as(&options["publicKey"], |it| {
         it.user.clone_from(&user);
         it.id.clone_from(&id);
     });
-    let by_both = answer(&app, &requested, &as_both).await;
+    let by_both = complete_sign_in(&app, &options, &as_both).await;
 
     for refused in [by_handle, by_id, by_both] {
         assert_eq!(refused.refusal(), (401, "invalid_passkey"));
@@ -247,7 +247,7 @@ async fn another_accounts_passkey_signs_nobody_else_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_who_is_somebody_elses_removes_nothing() {
+async fn a_passkey_of_another_account_cannot_be_removed() {
     let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
     let eve = app.sign_up("eve@example.org").await;
     let id = list(&ada).await[0]["id"].clone();

@@ -1,4 +1,4 @@
-//! Tests of the proofs that let a passkey be added, and of a passkey as a
+//! Tests of the proofs that adding a passkey requires, and of a passkey as a
 //! proof.
 
 use pia_server_testkit::credentials::{add_passkey, enrol, passkey_options};
@@ -8,10 +8,10 @@ use super::*;
 
 const BEGIN: &str = "/auth/webauthn/register/begin";
 
-/// Ada's authenticator app is on; what it shows, and her recovery codes.
+/// Enables an authenticator app. Returns it with the recovery codes.
 async fn with_factor(client: &Client, clock: &ManualClock) -> (Totp, Vec<String>) {
-    let begun = client.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
-    let totp = Totp::from_url(text(&begun.body["otpauthUri"])).expect("TOTP");
+    let setup = client.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
+    let totp = Totp::from_url(text(&setup.body["otpauthUri"])).expect("TOTP");
     let body = json!({ "code": code(&totp, clock) });
     let verified = client.post("/auth/mfa/totp/verify", &body).await;
     assert_eq!(verified.status, 200, "{}", verified.text());
@@ -32,7 +32,7 @@ async fn ada() -> (TestApp, Arc<ManualClock>, Client) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_password_requests_no_passkey_and_is_counted() {
+async fn a_wrong_password_starts_no_registration_and_is_counted() {
     let (_app, _clock, ada) = ada().await;
 
     for _ in 0..10 {
@@ -46,16 +46,16 @@ async fn a_wrong_password_requests_no_passkey_and_is_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn codes_are_proofs_once_each_where_a_factor_is_on() {
+async fn codes_are_proofs_once_each_if_a_factor_is_enabled() {
     let (_app, clock, ada) = ada().await;
     let none_on = ada.post(BEGIN, &json!({ "code": "123456" })).await;
     let (totp, codes) = with_factor(&ada, &clock).await;
     clock.advance(Duration::from_secs(30));
 
     let now = json!({ "code": code(&totp, &clock) });
-    let paper = json!({ "recoveryCode": codes[0] });
+    let recovery_code = json!({ "recoveryCode": codes[0] });
     let mut statuses = Vec::new();
-    for proof in [&now, &now, &paper, &paper] {
+    for proof in [&now, &now, &recovery_code, &recovery_code] {
         statuses.push(ada.post(BEGIN, proof).await.status);
     }
     let two = ada.post(BEGIN, &json!({ "password": PASSWORD, "code": "1" })).await;
@@ -90,21 +90,25 @@ async fn a_session_that_ended_elsewhere_adds_no_passkey() {
     let other = at(beside).start().await;
     let thief = app.sign_up(EMAIL).await;
     let there = other.stranger().with_tokens(&json!({ "accessToken": thief.access }));
-    let requested = passkey_options(&there).await;
-    let made = Authenticator::new().create(&requested["publicKey"]);
+    let options = passkey_options(&there).await;
+    let credential = Authenticator::new().create(&options["publicKey"]);
 
     let ada = another_session(&app.stranger(), EMAIL).await;
     let ended = ada.post("/auth/sessions/revoke-others", &json!({})).await;
     let remembered = there.get("/auth/me").await;
-    let added = add_passkey(&there, &requested, "Key", &made).await;
+    let added = add_passkey(&there, &options, "Key", &credential).await;
 
-    assert_eq!((ended.status, remembered.status), (200, 200), "the other has not heard yet");
+    assert_eq!(
+        (ended.status, remembered.status),
+        (200, 200),
+        "the other instance caches the session"
+    );
     assert_eq!(added.refusal(), (401, "unauthorized"));
     assert!(list(&ada).await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn passkeys_go_on_when_the_licence_has_ended() {
+async fn passkeys_work_after_the_licence_has_expired() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let terms = pia_policy::Terms {
         expires_at: Some(clock.now() + Duration::from_mins(2)),

@@ -1,4 +1,4 @@
-//! Choosing another password while one knows the one before.
+//! Changing a known password.
 
 use pia_server_testkit::client::Client;
 use pia_server_testkit::credentials::script;
@@ -6,8 +6,8 @@ use pia_server_testkit::credentials::script;
 use super::*;
 
 on_both_databases!(
-    a_change_ends_the_other_sessions_and_is_reported,
-    a_change_reports_what_else_opens_the_account_and_revokes_it_on_demand,
+    a_change_ends_the_other_sessions_and_notifies_the_owner,
+    a_change_reports_other_credentials_and_revokes_them_on_request,
 );
 
 const PATH: &str = "/auth/password";
@@ -22,7 +22,7 @@ async fn signed_up(database: TestDatabase) -> (TestApp, Client) {
     (app, ada)
 }
 
-async fn a_change_ends_the_other_sessions_and_is_reported(database: TestDatabase) {
+async fn a_change_ends_the_other_sessions_and_notifies_the_owner(database: TestDatabase) {
     let (app, ada) = signed_up(database).await;
     let other = another_session(&app.stranger(), ADA).await;
     assert_eq!(other.get("/auth/me").await.status, 200);
@@ -33,7 +33,7 @@ async fn a_change_ends_the_other_sessions_and_is_reported(database: TestDatabase
     assert_eq!((done.status, &done.body), (200, &nothing_else));
     assert_eq!(ada.get("/auth/me").await.status, 200, "the session goes on");
     assert_eq!(other.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let refused = refresh(&app.stranger(), spent(&other)).await;
+    let refused = refresh(&app.stranger(), refresh_token(&other)).await;
     assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
     let old = sign_in(&app.stranger(), ADA, PASSWORD).await;
     assert_eq!(old.refusal(), (401, "invalid_credentials"));
@@ -41,17 +41,15 @@ async fn a_change_ends_the_other_sessions_and_is_reported(database: TestDatabase
     assert_eq!(names_to(&app, ADA).await, ["password-changed"]);
 }
 
-async fn a_change_reports_what_else_opens_the_account_and_revokes_it_on_demand(
-    database: TestDatabase,
-) {
+async fn a_change_reports_other_credentials_and_revokes_them_on_request(database: TestDatabase) {
     let (app, ada) = signed_up(database).await;
-    let wish = json!({ "name": "calendar", "password": PASSWORD });
-    let app_password = ada.post("/auth/app-passwords", &wish).await.body["appPassword"].clone();
+    let body = json!({ "name": "calendar", "password": PASSWORD });
+    let app_password = ada.post("/auth/app-passwords", &body).await.body["appPassword"].clone();
     let app_password = app_password.as_str().expect("an app password");
     let script = script(&app, &ada).await;
 
-    let reported = ada.post(PATH, &change(PASSWORD, NEW)).await;
-    assert_eq!(reported.body, json!({ "success": true, "appPasswords": 1, "apiKeys": 1 }));
+    let changed = ada.post(PATH, &change(PASSWORD, NEW)).await;
+    assert_eq!(changed.body, json!({ "success": true, "appPasswords": 1, "apiKeys": 1 }));
     assert_eq!(sign_in(&app.stranger(), ADA, app_password).await.status, 200);
     assert_eq!(script.get("/api/ai/templates").await.status, 200);
 
@@ -61,16 +59,16 @@ async fn a_change_reports_what_else_opens_the_account_and_revokes_it_on_demand(
     let refused = sign_in(&app.stranger(), ADA, app_password).await;
     assert_eq!(refused.refusal(), (401, "invalid_credentials"));
     assert_eq!(script.get("/api/ai/templates").await.status, 401);
-    let letters = letters_to(&app, ADA).await;
-    let reported = letters.iter().filter(|it| it.letter == "password-changed");
-    let keys: Vec<_> = reported.map(|it| it.fields["apiKeys"].clone()).collect();
+    let emails = letters_to(&app, ADA).await;
+    let changes = emails.iter().filter(|it| it.letter == "password-changed");
+    let keys: Vec<_> = changes.map(|it| it.fields["apiKeys"].clone()).collect();
     assert_eq!(keys, ["1", "0"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_puts_letters_out_that_were_requested_before() {
+async fn a_change_invalidates_earlier_reset_tokens() {
     let (app, ada) = signed_up(TestDatabase::sqlite()).await;
-    let token = ask(&app).await;
+    let token = request_token(&app).await;
 
     assert_eq!(ada.post(PATH, &change(PASSWORD, NEW)).await.status, 200);
 
@@ -86,16 +84,16 @@ async fn a_wrong_password_changes_nothing_and_is_counted() {
         let refused = ada.post(PATH, &change(wrong, NEW)).await;
         assert_eq!(refused.refusal(), (403, "invalid_proof"), "{wrong:.20}");
     }
-    let waiting = ada.post(PATH, &change(PASSWORD, NEW)).await;
+    let limited = ada.post(PATH, &change(PASSWORD, NEW)).await;
 
-    assert_eq!(waiting.refusal(), (429, "rate_limited"));
+    assert_eq!(limited.refusal(), (429, "rate_limited"));
     assert_eq!(ada.get("/auth/me").await.status, 200);
     assert_eq!(sign_in(&app.stranger(), ADA, PASSWORD).await.status, 200);
     assert!(names_to(&app, ADA).await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_password_that_is_not_taken_is_reported_by_its_field() {
+async fn an_unacceptable_new_password_is_reported_by_field() {
     let (_app, ada) = signed_up(TestDatabase::sqlite()).await;
 
     for (new, code) in [
@@ -106,15 +104,15 @@ async fn a_new_password_that_is_not_taken_is_reported_by_its_field() {
         (PASSWORD, "unchanged"),
         (&*"x".repeat(129), "too_long"),
     ] {
-        let answer = ada.post(PATH, &change(PASSWORD, new)).await;
+        let response = ada.post(PATH, &change(PASSWORD, new)).await;
 
-        assert_eq!(answer.refusal(), (400, "validation_failed"), "{code}");
-        assert_eq!(faults(&answer), [("newPassword", code)]);
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{code}");
+        assert_eq!(field_errors(&response), [("newPassword", code)]);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_missing_or_no_text_of_a_change_is_reported_by_its_field() {
+async fn missing_fields_and_other_types_of_a_change_are_reported_by_field() {
     let (_app, ada) = signed_up(TestDatabase::sqlite()).await;
 
     for field in ["currentPassword", "newPassword"] {
@@ -123,33 +121,36 @@ async fn what_is_missing_or_no_text_of_a_change_is_reported_by_its_field() {
         {
             let mut body = change(PASSWORD, NEW);
             body[field] = value;
-            let answer = ada.post(PATH, &body).await;
+            let response = ada.post(PATH, &body).await;
 
-            assert_eq!(answer.refusal(), (400, "validation_failed"), "{field} {code}");
-            assert_eq!(faults(&answer), [(field, code)]);
+            assert_eq!(response.refusal(), (400, "validation_failed"), "{field} {code}");
+            assert_eq!(field_errors(&response), [(field, code)]);
         }
     }
     let nothing = ada.post(PATH, &json!({})).await;
-    assert_eq!(faults(&nothing), [("currentPassword", "required"), ("newPassword", "required")]);
+    assert_eq!(
+        field_errors(&nothing),
+        [("currentPassword", "required"), ("newPassword", "required")]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_changes_at_once_one_is_made() {
+async fn of_concurrent_changes_one_succeeds() {
     let (app, ada) = signed_up(TestDatabase::postgres().await).await;
     let passwords: Vec<_> = (0..8).map(|it| format!("a perfectly fine passphrase {it}")).collect();
 
     let bodies: Vec<_> = passwords.iter().map(|it| change(PASSWORD, it)).collect();
-    let answers = join_all(bodies.iter().map(|it| ada.post(PATH, it))).await;
+    let responses = join_all(bodies.iter().map(|it| ada.post(PATH, it))).await;
 
-    let chosen: Vec<_> = answers.iter().zip(&passwords).filter(|it| it.0.status == 200).collect();
+    let chosen: Vec<_> = responses.iter().zip(&passwords).filter(|it| it.0.status == 200).collect();
     assert_eq!(chosen.len(), 1);
     assert_eq!(sign_in(&app.stranger(), ADA, chosen[0].1).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_vouched_for_elsewhere_has_no_password_to_change() {
+async fn a_provider_account_has_no_password_to_change() {
     let (app, ada) = signed_up(TestDatabase::sqlite()).await;
-    without_passwords(&app).await;
+    remove_passwords(&app).await;
 
     let refused = ada.post(PATH, &change(PASSWORD, NEW)).await;
 

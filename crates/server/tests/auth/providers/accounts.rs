@@ -1,4 +1,4 @@
-//! Tests of the account that a provider's assertion opens, and of new ones.
+//! Tests of existing and of new accounts at a provider.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -12,17 +12,17 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::{
-    VERIFIER, code_reported, error_reported, knowing, location_pairs, redeem, signed_in, through,
-    with_fake,
+    VERIFIER, location_pairs, redeem, redirect_code, redirect_error, sign_in_at_provider,
+    signed_in, with_fake, with_provider,
 };
 use crate::sign_in;
 
 on_both_databases!(
-    a_provider_knows_somebody_by_its_own_name_for_them_alone,
-    an_address_that_has_an_account_is_opened_by_no_provider,
-    an_account_is_made_only_for_who_may_have_one,
-    a_licence_that_ended_lets_those_in_who_have_an_account,
-    a_deactivated_account_is_reported_as_such,
+    an_account_is_identified_by_its_subject_only,
+    a_provider_cannot_take_over_an_existing_address,
+    new_accounts_obey_the_registration_rules,
+    an_expired_licence_admits_existing_accounts_only,
+    a_deactivated_account_is_reported,
 );
 
 async fn deactivate_everyone(app: &TestApp) {
@@ -40,36 +40,36 @@ async fn user(app: &TestApp, client: &pia_server_testkit::client::Client) -> Val
     me.body
 }
 
-async fn a_provider_knows_somebody_by_its_own_name_for_them_alone(database: TestDatabase) {
+async fn an_account_is_identified_by_its_subject_only(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let first = signed_in(&app, &fake).await;
 
-    fake.be("ada-1", "moved@example.org");
-    fake.session_ref("email_verified", json!(false));
-    fake.session_ref("name", json!("Countess"));
+    fake.set_user("ada-1", "moved@example.org");
+    fake.set_claim("email_verified", json!(false));
+    fake.set_claim("name", json!("Countess"));
     let moved = signed_in(&app, &fake).await;
-    fake.be("eve-1", "ADA@example.org");
-    fake.session_ref("email_verified", json!(true));
-    let squatter = through(&app, &fake).await;
-    fake.be("ADA-1", "other@example.org");
+    fake.set_user("eve-1", "ADA@example.org");
+    fake.set_claim("email_verified", json!(true));
+    let squatter = sign_in_at_provider(&app, &fake).await;
+    fake.set_user("ADA-1", "other@example.org");
     let other = signed_in(&app, &fake).await;
 
     assert_eq!(moved.user, first.user);
     let account = user(&app, &moved).await;
     assert_eq!(account["email"], "Ada@example.org");
     assert_eq!(account["displayName"], "Ada Lovelace");
-    assert_eq!(error_reported(&squatter), "email_exists");
+    assert_eq!(redirect_error(&squatter), "email_exists");
     assert_ne!(other.user, first.user);
 }
 
-async fn an_address_that_has_an_account_is_opened_by_no_provider(database: TestDatabase) {
+async fn a_provider_cannot_take_over_an_existing_address(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     app.sign_up("ada@EXAMPLE.org").await;
 
-    let arrived = through(&app, &fake).await;
+    let arrived = sign_in_at_provider(&app, &fake).await;
 
-    assert_eq!(error_reported(&arrived), "email_exists");
-    fake.be("bob", "bob@example.org");
+    assert_eq!(redirect_error(&arrived), "email_exists");
+    fake.set_user("bob", "bob@example.org");
     signed_in(&app, &fake).await;
     let taken = json!({ "email": "BOB@example.org", "password": PASSWORD });
     let registered = app.stranger().post("/auth/register", &taken).await;
@@ -81,13 +81,13 @@ async fn an_address_that_has_an_account_is_opened_by_no_provider(database: TestD
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_is_taken_only_from_a_provider_that_vouches_for_it() {
+async fn an_address_must_be_verified_by_its_provider() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
-    let trusting = knowing(TestDatabase::sqlite(), &fake.issuer)
+    let trusting = with_provider(TestDatabase::sqlite(), &fake.issuer)
         .with("OAuth__oidc__TrustEmail", true)
         .start()
         .await;
-    for (email, verified, lax, strict) in [
+    for (email, verified, trusting_error, default_error) in [
         (json!("a@example.org"), json!(true), None, None),
         (
             json!("b@example.org"),
@@ -101,54 +101,58 @@ async fn an_address_is_taken_only_from_a_provider_that_vouches_for_it() {
         (json!(""), json!(true), Some("email_missing"), Some("email_missing")),
         (json!("a@b\r\nBcc: c@d"), json!(true), Some("email_missing"), Some("email_missing")),
     ] {
-        fake.session_ref("sub", json!(format!("somebody with {email}")));
-        fake.session_ref("email", email.clone());
-        fake.session_ref("email_verified", verified);
-        for (app, refusal) in [(&trusting, lax), (&app, strict)] {
-            let arrived = through(app, &fake).await;
-            match refusal {
-                Some(code) => assert_eq!(error_reported(&arrived), code, "{email}"),
-                None => assert_eq!(code_reported(&arrived).len(), 43, "{email}"),
+        fake.set_claim("sub", json!(format!("somebody with {email}")));
+        fake.set_claim("email", email.clone());
+        fake.set_claim("email_verified", verified);
+        for (app, expected) in [(&trusting, trusting_error), (&app, default_error)] {
+            let arrived = sign_in_at_provider(app, &fake).await;
+            match expected {
+                Some(code) => assert_eq!(redirect_error(&arrived), code, "{email}"),
+                None => assert_eq!(redirect_code(&arrived).len(), 43, "{email}"),
             }
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_token_leaves_out_the_provider_is_called_for() {
+async fn missing_claims_are_fetched_from_the_user_info_endpoint() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
-    let reported = |subject: &str| json!({ "sub": subject, "email": "ada@example.org", "email_verified": true, "name": "Ada" });
-    fake.session_ref("email", Value::Null);
-    fake.script().user_info = Some(reported("somebody-else"));
+    let user_info = |subject: &str| {
+        json!({
+            "sub": subject, "email": "ada@example.org", "email_verified": true, "name": "Ada",
+        })
+    };
+    fake.set_claim("email", Value::Null);
+    fake.script().user_info = Some(user_info("somebody-else"));
 
-    let foreign = through(&app, &fake).await;
-    fake.script().user_info = Some(reported("ada-1"));
+    let foreign = sign_in_at_provider(&app, &fake).await;
+    fake.script().user_info = Some(user_info("ada-1"));
     let ada = signed_in(&app, &fake).await;
 
-    assert_eq!(error_reported(&foreign), "email_missing");
+    assert_eq!(redirect_error(&foreign), "email_missing");
     assert_eq!(user(&app, &ada).await["displayName"], "Ada");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_is_stored_as_far_as_it_can_be_displayed() {
+async fn a_display_name_is_sanitised_and_truncated() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
-    for (message, stored) in [
+    for (name, expected) in [
         (json!(" Ada\u{0}\n Lovelace "), json!("Ada Lovelace")),
         (json!("ü".repeat(300)), json!("ü".repeat(200))),
         (json!("\u{7f}"), Value::Null),
         (Value::Null, Value::Null),
     ] {
         let email = format!("{}@example.org", uuid::Uuid::now_v7().simple());
-        fake.be(&email, &email);
-        fake.session_ref("name", message.clone());
+        fake.set_user(&email, &email);
+        fake.set_claim("name", name.clone());
 
         let client = signed_in(&app, &fake).await;
 
-        assert_eq!(user(&app, &client).await["displayName"], stored, "{message}");
+        assert_eq!(user(&app, &client).await["displayName"], expected, "{name}");
     }
 }
 
-async fn an_account_is_made_only_for_who_may_have_one(database: TestDatabase) {
+async fn new_accounts_obey_the_registration_rules(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let ada = signed_in(&app, &fake).await;
     for rules in [
@@ -157,79 +161,80 @@ async fn an_account_is_made_only_for_who_may_have_one(database: TestDatabase) {
         json!({ "AllowedDomains": "other.example" }),
     ] {
         app.reload(&json!({ "LocalAuth": rules }));
-        fake.be("bob", "bob@example.org");
-        let newcomer = through(&app, &fake).await;
-        fake.be("eve", "ada@example.org");
-        let squatter = through(&app, &fake).await;
-        fake.be("ada-1", "ada@example.org");
+        fake.set_user("bob", "bob@example.org");
+        let newcomer = sign_in_at_provider(&app, &fake).await;
+        fake.set_user("eve", "ada@example.org");
+        let squatter = sign_in_at_provider(&app, &fake).await;
+        fake.set_user("ada-1", "ada@example.org");
         let known = signed_in(&app, &fake).await;
 
-        assert_eq!(error_reported(&newcomer), "registration_closed", "{rules}");
-        assert_eq!(error_reported(&squatter), "email_exists", "{rules}");
+        assert_eq!(redirect_error(&newcomer), "registration_closed", "{rules}");
+        assert_eq!(redirect_error(&squatter), "email_exists", "{rules}");
         assert_eq!(known.user, ada.user, "{rules}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn seats_bind_those_who_come_by_a_provider() {
+async fn the_seat_limit_applies_to_provider_accounts() {
     let fake = super::Fake::start().await;
     let terms = Terms { max_users: Some(1), ..pia_server_testkit::harness::terms() };
-    let app = knowing(TestDatabase::sqlite(), &fake.issuer).licensed(Some(terms)).start().await;
+    let app =
+        with_provider(TestDatabase::sqlite(), &fake.issuer).licensed(Some(terms)).start().await;
     signed_in(&app, &fake).await;
 
-    fake.be("bob", "bob@example.org");
-    let second = through(&app, &fake).await;
+    fake.set_user("bob", "bob@example.org");
+    let second = sign_in_at_provider(&app, &fake).await;
 
-    assert_eq!(error_reported(&second), "user_limit_reached");
+    assert_eq!(redirect_error(&second), "user_limit_reached");
 }
 
-async fn a_licence_that_ended_lets_those_in_who_have_an_account(database: TestDatabase) {
+async fn an_expired_licence_admits_existing_accounts_only(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let ada = signed_in(&app, &fake).await;
     let terms = Terms::new("A test", Edition::Enterprise, SystemClock.now());
     let ended = Terms { expires_at: Some(SystemClock.now()), ..terms };
-    let other = super::provided(super::Setting::beside(&app), &fake.issuer)
+    let other = super::configure_provider(super::Setting::beside(&app), &fake.issuer)
         .licensed(Some(ended))
         .start()
         .await;
 
     let known = signed_in(&other, &fake).await;
-    fake.be("bob", "bob@example.org");
-    let newcomer = through(&other, &fake).await;
+    fake.set_user("bob", "bob@example.org");
+    let newcomer = sign_in_at_provider(&other, &fake).await;
 
     assert_eq!(known.user, ada.user);
-    assert_eq!(error_reported(&newcomer), "license_expired");
+    assert_eq!(redirect_error(&newcomer), "license_expired");
 }
 
-async fn a_deactivated_account_is_reported_as_such(database: TestDatabase) {
+async fn a_deactivated_account_is_reported(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let code = code_reported(&through(&app, &fake).await);
+    let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
     deactivate_everyone(&app).await;
 
-    let arrived = through(&app, &fake).await;
+    let arrived = sign_in_at_provider(&app, &fake).await;
     let redeemed = redeem(&app.stranger(), &code, VERIFIER).await;
 
-    assert_eq!(error_reported(&arrived), "account_deactivated");
+    assert_eq!(redirect_error(&arrived), "account_deactivated");
     assert_eq!(redeemed.refusal(), (400, "invalid_grant"));
     assert!(location_pairs(&arrived).iter().all(|(name, _)| name != "code"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_owes_a_declaration_is_reported_with_their_tokens() {
+async fn a_missing_declaration_is_reported_with_the_tokens() {
     let fake = super::Fake::start().await;
-    let app = knowing(TestDatabase::sqlite(), &fake.issuer)
+    let app = with_provider(TestDatabase::sqlite(), &fake.issuer)
         .with("LocalAuth__RequireBusinessDeclaration", true)
         .start()
         .await;
 
-    let code = code_reported(&through(&app, &fake).await);
+    let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
     let envelope = redeem(&app.stranger(), &code, VERIFIER).await;
 
     assert_eq!(envelope.body["user"]["requiresBusinessProfile"], true);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_first_sign_ins_of_one_person_make_one_account() {
+async fn concurrent_first_sign_ins_create_one_account() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
 
     let all = futures_util::future::join_all((0..8).map(|_| signed_in(&app, &fake))).await;

@@ -1,4 +1,4 @@
-//! Coming back from a provider: to the browser that began, once, in time.
+//! Callbacks from a provider: in the browser that started, once, in time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,99 +11,102 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 
 use super::browser::Browser;
-use super::fake::{Fake, back};
+use super::fake::{Fake, callback_path};
 use super::{
-    code_reported, desktop_login, error_reported, knowing, location, login, parameter, provided,
-    with_fake,
+    configure_provider, desktop_login, location, login, parameter, redirect_code, redirect_error,
+    with_fake, with_provider,
 };
 
 on_both_databases!(
-    only_the_browser_that_began_comes_back,
-    a_sign_in_is_finished_once,
-    a_sign_in_goes_on_at_another_instance,
-    a_sign_in_waits_ten_minutes,
-    what_a_provider_refuses_is_reported_with_the_state,
+    only_the_browser_that_started_a_sign_in_completes_it,
+    a_sign_in_completes_once,
+    a_sign_in_continues_on_another_instance,
+    a_sign_in_expires_after_ten_minutes,
+    errors_of_the_provider_are_passed_on_with_the_state,
 );
 
-/// Asserts the page that says that no sign-in of this browser is under way.
-fn refused(answer: &Answer) {
-    let page = location(answer);
+/// Asserts a redirect to the page for an unknown state.
+fn assert_refused(response: &Answer) {
+    let page = location(response);
     assert_eq!(page.path(), "/auth/error");
     assert_eq!(parameter(&page, "reason").as_deref(), Some("invalid_state"));
 }
 
-async fn left(app: &TestApp, fake: &Fake) -> (Browser, String) {
+/// Starts a sign-in. Returns the browser and the path of its callback.
+async fn start(app: &TestApp, fake: &Fake) -> (Browser, String) {
     let mut browser = Browser::of(app);
-    let left = browser.get(&desktop_login()).await;
-    let back = fake.admit(&location(&left));
-    (browser, back)
+    let redirect = browser.get(&desktop_login()).await;
+    let callback = fake.admit(&location(&redirect));
+    (browser, callback)
 }
 
-async fn only_the_browser_that_began_comes_back(database: TestDatabase) {
+async fn only_the_browser_that_started_a_sign_in_completes_it(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let (mut ada, to_ada) = left(&app, &fake).await;
-    let (mut eve, to_eve) = left(&app, &fake).await;
+    let (mut ada, adas_callback) = start(&app, &fake).await;
+    let (mut eve, eves_callback) = start(&app, &fake).await;
     let calls = fake.called("/token");
 
-    refused(&Browser::of(&app).get(&to_ada).await);
-    refused(&eve.get(&to_ada).await);
-    refused(&ada.get(&to_eve).await);
+    assert_refused(&Browser::of(&app).get(&adas_callback).await);
+    assert_refused(&eve.get(&adas_callback).await);
+    assert_refused(&ada.get(&eves_callback).await);
     let planted = "x".repeat(43);
-    refused(&Browser::of(&app).with("__Host-pia_sign_in", Some(&planted)).get(&to_ada).await);
-    let requested_json = app.stranger().get(&to_ada).await;
+    assert_refused(
+        &Browser::of(&app).with("__Host-pia_sign_in", Some(&planted)).get(&adas_callback).await,
+    );
+    let as_json = app.stranger().get(&adas_callback).await;
 
-    assert_eq!(requested_json.refusal(), (400, "invalid_state"));
+    assert_eq!(as_json.refusal(), (400, "invalid_state"));
     assert_eq!(fake.called("/token"), calls);
-    // Nobody could take it away from them.
-    assert_eq!(code_reported(&ada.get(&to_ada).await).len(), 43);
-    assert_eq!(code_reported(&eve.get(&to_eve).await).len(), 43);
+    // The failed attempts have not consumed the sign-ins.
+    assert_eq!(redirect_code(&ada.get(&adas_callback).await).len(), 43);
+    assert_eq!(redirect_code(&eve.get(&eves_callback).await).len(), 43);
 }
 
-async fn a_sign_in_is_finished_once(database: TestDatabase) {
+async fn a_sign_in_completes_once(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let (mut browser, back) = left(&app, &fake).await;
+    let (mut browser, callback) = start(&app, &fake).await;
 
-    let looked = browser.send("HEAD", &back).await;
-    let first = browser.get(&back).await;
-    let second = browser.get(&back).await;
+    let looked = browser.send("HEAD", &callback).await;
+    let first = browser.get(&callback).await;
+    let second = browser.get(&callback).await;
 
-    refused(&looked);
-    assert_eq!(code_reported(&first).len(), 43);
-    refused(&second);
+    assert_refused(&looked);
+    assert_eq!(redirect_code(&first).len(), 43);
+    assert_refused(&second);
 }
 
-async fn a_sign_in_goes_on_at_another_instance(database: TestDatabase) {
+async fn a_sign_in_continues_on_another_instance(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let beside = provided(Setting::beside(&app), &fake.issuer).start().await;
-    let (browser, back) = left(&app, &fake).await;
+    let beside = configure_provider(Setting::beside(&app), &fake.issuer).start().await;
+    let (browser, callback) = start(&app, &fake).await;
 
     let mut there =
         Browser::of(&beside).with("__Host-pia_sign_in", browser.cookie("__Host-pia_sign_in"));
-    let arrived = there.get(&back).await;
+    let arrived = there.get(&callback).await;
 
-    assert_eq!(code_reported(&arrived).len(), 43);
+    assert_eq!(redirect_code(&arrived).len(), 43);
 }
 
-async fn a_sign_in_waits_ten_minutes(database: TestDatabase) {
+async fn a_sign_in_expires_after_ten_minutes(database: TestDatabase) {
     let fake = Fake::start().await;
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = knowing(database, &fake.issuer).at(Arc::clone(&clock) as _).start().await;
-    fake.session_ref("exp", (super::fake::now() + 3600).into());
-    let (mut early, soon) = left(&app, &fake).await;
+    let app = with_provider(database, &fake.issuer).at(Arc::clone(&clock) as _).start().await;
+    fake.set_claim("exp", (super::fake::now() + 3600).into());
+    let (mut early, early_callback) = start(&app, &fake).await;
 
     clock.advance(Duration::from_secs(599));
-    let in_time = early.get(&soon).await;
-    let (mut late, back) = left(&app, &fake).await;
+    let in_time = early.get(&early_callback).await;
+    let (mut late, callback) = start(&app, &fake).await;
     clock.advance(Duration::from_mins(10));
-    let too_late = late.get(&back).await;
+    let too_late = late.get(&callback).await;
 
-    assert_eq!(code_reported(&in_time).len(), 43);
-    refused(&too_late);
+    assert_eq!(redirect_code(&in_time).len(), 43);
+    assert_refused(&too_late);
 }
 
-async fn what_a_provider_refuses_is_reported_with_the_state(database: TestDatabase) {
+async fn errors_of_the_provider_are_passed_on_with_the_state(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    for (input, code) in [
+    for (parameters, code) in [
         (vec![("error", "access_denied")], "access_denied"),
         (vec![("error", "access_denied"), ("code", "a")], "access_denied"),
         (vec![("error", "server_error"), ("error_description", "<script>")], "provider_error"),
@@ -116,17 +119,18 @@ async fn what_a_provider_refuses_is_reported_with_the_state(database: TestDataba
         let mut browser = Browser::of(&app);
         let sent = browser.get(&desktop_login()).await;
         let state = parameter(&location(&sent), "state").expect("a state");
-        let input: Vec<_> = input.into_iter().chain([("state", state.as_str())]).collect();
+        let parameters: Vec<_> =
+            parameters.into_iter().chain([("state", state.as_str())]).collect();
 
-        let arrived = browser.get(&back(&input)).await;
+        let arrived = browser.get(&callback_path(&parameters)).await;
 
-        assert_eq!(error_reported(&arrived), code, "{input:?}");
+        assert_eq!(redirect_error(&arrived), code, "{parameters:?}");
     }
     assert_eq!(fake.called("/token"), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_state_that_was_tampered_with_is_nobodys() {
+async fn a_modified_state_is_refused() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     let mut browser = Browser::of(&app);
     let sent = browser.get(&desktop_login()).await;
@@ -136,13 +140,13 @@ async fn a_state_that_was_tampered_with_is_nobodys() {
     for wrong in
         [&swapped, "", "x", state.split_at(1).1, &format!("{state}x"), "ä\0", &"s".repeat(9000)]
     {
-        refused(&browser.get(&back(&[("code", "a"), ("state", wrong)])).await);
+        assert_refused(&browser.get(&callback_path(&[("code", "a"), ("state", wrong)])).await);
     }
-    refused(&browser.get("/auth/callback").await);
-    refused(&browser.get("/auth/callback?code=a").await);
-    let twice = back(&[("state", &state), ("state", &state), ("code", "a")]);
-    let reported = Browser::without_pages(&app).get(&twice).await;
-    assert_eq!(reported.refusal(), (400, "validation_failed"));
+    assert_refused(&browser.get("/auth/callback").await);
+    assert_refused(&browser.get("/auth/callback?code=a").await);
+    let twice = callback_path(&[("state", &state), ("state", &state), ("code", "a")]);
+    let as_json = Browser::without_pages(&app).get(&twice).await;
+    assert_eq!(as_json.refusal(), (400, "validation_failed"));
     let page = location(&browser.get(&twice).await);
     assert_eq!(page.as_str(), "https://pia.example/auth/error?reason=validation_failed");
 
@@ -152,7 +156,7 @@ async fn a_state_that_was_tampered_with_is_nobodys() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_target_a_failure_is_a_page_for_browsers_and_json_for_others() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
-    fake.session_ref("email_verified", false.into());
+    fake.set_claim("email_verified", false.into());
     let mut browser = Browser::of(&app);
     let start = login(&[("provider", "oidc"), ("state", "unheard")]);
     let sent = browser.get(&start).await;
@@ -161,9 +165,9 @@ async fn without_a_target_a_failure_is_a_page_for_browsers_and_json_for_others()
     let cookie =
         format!("__Host-pia_sign_in={}", browser.cookie("__Host-pia_sign_in").expect("a cookie"));
     let headers = [("accept", "application/json"), ("cookie", cookie.as_str())];
-    let way = fake.admit(&location(&sent));
+    let callback = fake.admit(&location(&sent));
 
-    let json = app.stranger().send("GET", &way, &headers, b"").await;
+    let json = app.stranger().send("GET", &callback, &headers, b"").await;
 
     assert_eq!(parameter(&location(&page), "reason").as_deref(), Some("email_not_verified"));
     assert_eq!(json.refusal(), (403, "email_not_verified"));

@@ -1,4 +1,4 @@
-//! Tests of the targets of a sign-in, and of its start.
+//! Tests of the start of a sign-in, and of its targets.
 
 use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Edition, Terms};
@@ -8,55 +8,58 @@ use pia_testkit::databases::TestDatabase;
 
 use super::browser::Browser;
 use super::{
-    CHALLENGE, HERE, PROGRAM, STATE, VERIFIER, code_reported, desktop_login, desktop_login_at,
-    error_reported, knowing, location, login, parameter, path_of, redeem, with_fake,
+    CHALLENGE, PROGRAM, PUBLIC_URL, STATE, VERIFIER, desktop_login, desktop_login_at, location,
+    login, parameter, path_of, redeem, redirect_code, redirect_error, with_fake, with_provider,
 };
 
 on_both_databases!(
-    what_is_called_for_wrongly_is_refused_before_anybody_is_sent_anywhere,
-    a_page_of_this_server_gets_a_code_that_its_browser_alone_can_redeem,
+    an_invalid_request_is_refused_before_any_redirect_to_the_provider,
+    a_page_of_this_server_gets_a_code_that_only_its_browser_can_redeem,
 );
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_licence_without_the_feature_refuses_all_three_routes() {
+async fn without_the_licensed_feature_all_three_routes_are_refused() {
     let community = Terms::new("A test", Edition::Community, SystemClock.now());
     let app = Setting::on(TestDatabase::sqlite()).licensed(Some(community)).start().await;
 
-    for answer in [
+    for response in [
         app.stranger().get(&desktop_login()).await,
         app.stranger().get("/auth/callback?code=a&state=b").await,
         redeem(&app.stranger(), "a", "b").await,
     ] {
-        assert_eq!(answer.refusal(), (403, "feature_not_licensed"));
-        assert_eq!(answer.body["feature"], "OAuth");
+        assert_eq!(response.refusal(), (403, "feature_not_licensed"));
+        assert_eq!(response.body["feature"], "OAuth");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_that_came_by_another_address_signs_in_at_the_servers_own() {
+async fn a_browser_at_another_address_is_redirected_to_the_public_url() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     let mut browser = Browser::of(&app).host("10.0.0.7:8080");
 
-    let sent = browser.get(&desktop_login()).await;
-    let home = location(&sent);
+    let redirect = browser.get(&desktop_login()).await;
+    let home = location(&redirect);
     let mut browser = Browser::of(&app);
-    let left = browser.get(&path_of(&home)).await;
-    let arrived = browser.get(&fake.admit(&location(&left))).await;
+    let to_provider = browser.get(&path_of(&home)).await;
+    let arrived = browser.get(&fake.admit(&location(&to_provider))).await;
 
-    assert!(home.as_str().starts_with(&format!("{HERE}/auth/login?provider=oidc&")), "{home}");
+    assert!(
+        home.as_str().starts_with(&format!("{PUBLIC_URL}/auth/login?provider=oidc&")),
+        "{home}"
+    );
     assert_eq!(
-        (sent.header("set-cookie"), parameter(&home, "state").as_deref()),
+        (redirect.header("set-cookie"), parameter(&home, "state").as_deref()),
         (None, Some(STATE))
     );
-    let envelope = redeem(&app.stranger(), &code_reported(&arrived), VERIFIER).await;
+    let envelope = redeem(&app.stranger(), &redirect_code(&arrived), VERIFIER).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
-    // A proxy may hide the address that a browser called.
+    // A proxy may hide the address that the browser requested.
     let hidden = Browser::of(&app).host("127.0.0.1:8080").get(&path_of(&home)).await;
     assert!(location(&hidden).as_str().starts_with(&fake.issuer), "{}", location(&hidden));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_gates_refuse_is_reported_to_a_browser_by_a_page_and_to_others_in_json() {
+async fn refusals_of_gates_are_pages_for_browsers_and_json_for_others() {
     let community = Terms::new("A test", Edition::Community, SystemClock.now());
     let community = Setting::on(TestDatabase::sqlite()).licensed(Some(community)).start().await;
     let busy = Setting::on(TestDatabase::sqlite()).with("RateLimits__Auth", 1).start().await;
@@ -67,9 +70,9 @@ async fn what_the_gates_refuse_is_reported_to_a_browser_by_a_page_and_to_others_
     {
         for path in [&*desktop_login(), "/auth/callback?code=a&state=b"] {
             let page = Browser::of(app).get(path).await;
-            let reported = app.stranger().get(path).await;
+            let json = app.stranger().get(path).await;
 
-            assert_eq!((page.status, reported.refusal()), (status, (status, code)), "{path}");
+            assert_eq!((page.status, json.refusal()), (status, (status, code)), "{path}");
             assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
             assert_eq!(page.header("retry-after").is_some(), status == 429, "{path}");
         }
@@ -77,7 +80,7 @@ async fn what_the_gates_refuse_is_reported_to_a_browser_by_a_page_and_to_others_
 }
 
 /// Returns invalid sign-in requests, with their errors.
-fn requested_wrongly(long: &str) -> Vec<(Vec<(&'static str, &str)>, &'static str)> {
+fn invalid_requests(long: &str) -> Vec<(Vec<(&'static str, &str)>, &'static str)> {
     let (oidc, to) = (("provider", "oidc"), ("redirect_uri", PROGRAM));
     let challenge = ("code_challenge", CHALLENGE);
     let evil = ("redirect_uri", "https://evil.example/");
@@ -110,57 +113,59 @@ fn requested_wrongly(long: &str) -> Vec<(Vec<(&'static str, &str)>, &'static str
     ]
 }
 
-async fn what_is_called_for_wrongly_is_refused_before_anybody_is_sent_anywhere(
-    database: TestDatabase,
-) {
+async fn an_invalid_request_is_refused_before_any_redirect_to_the_provider(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let long = "ü".repeat(1025);
 
-    for (requested, code) in requested_wrongly(&long) {
-        let answer = Browser::without_pages(&app).get(&login(&requested)).await;
-        let presented = Browser::of(&app).get(&login(&requested)).await;
+    for (parameters, code) in invalid_requests(&long) {
+        let response = Browser::without_pages(&app).get(&login(&parameters)).await;
+        let redirect = Browser::of(&app).get(&login(&parameters)).await;
 
-        assert_eq!(answer.refusal(), (400, code), "{requested:?}");
-        assert_eq!(answer.body["errors"].as_array().map(Vec::len), Some(1), "{requested:?}");
-        // A browser is informed by a page of this server.
-        let page = location(&presented);
-        assert_eq!(page.as_str(), format!("{HERE}/auth/error?reason={code}"), "{requested:?}");
-        for answer in [&answer, &presented] {
-            assert_eq!(answer.header("set-cookie"), None, "{requested:?}");
+        assert_eq!(response.refusal(), (400, code), "{parameters:?}");
+        assert_eq!(response.body["errors"].as_array().map(Vec::len), Some(1), "{parameters:?}");
+        // Browsers get a page of this server.
+        let page = location(&redirect);
+        assert_eq!(
+            page.as_str(),
+            format!("{PUBLIC_URL}/auth/error?reason={code}"),
+            "{parameters:?}"
+        );
+        for response in [&response, &redirect] {
+            assert_eq!(response.header("set-cookie"), None, "{parameters:?}");
         }
     }
     assert_eq!(fake.called("/.well-known/openid-configuration"), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_that_waits_is_informed_that_its_provider_is_unknown() {
+async fn an_unknown_provider_is_reported_to_the_waiting_program() {
     let (_fake, app) = with_fake(TestDatabase::sqlite()).await;
 
     for provider in ["nobody", "", "local", "oidc\0"] {
         for mut browser in [Browser::of(&app), Browser::without_pages(&app)] {
-            let reported = browser.get(&desktop_login_at(provider)).await;
+            let redirect = browser.get(&desktop_login_at(provider)).await;
 
-            assert_eq!(error_reported(&reported), "unknown_provider", "{provider}");
+            assert_eq!(redirect_error(&redirect), "unknown_provider", "{provider}");
             assert_eq!(browser.cookie("__Host-pia_sign_in"), None, "{provider}");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_longest_state_comes_back_and_so_does_none() {
+async fn the_longest_and_the_absent_state_are_returned() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     let longest = "ü".repeat(1024);
     for state in [Some(longest.as_str()), Some(""), Some(STATE), None] {
-        let mut requested = vec![
+        let mut parameters = vec![
             ("provider", "OIDC"),
             ("redirect_uri", "http://[::1]:1/x"),
             ("code_challenge", CHALLENGE),
         ];
-        requested.extend(state.map(|it| ("state", it)));
+        parameters.extend(state.map(|it| ("state", it)));
         let mut browser = Browser::of(&app);
 
-        let left = browser.get(&login(&requested)).await;
-        let arrived = browser.get(&fake.admit(&location(&left))).await;
+        let redirect = browser.get(&login(&parameters)).await;
+        let arrived = browser.get(&fake.admit(&location(&redirect))).await;
 
         let to = location(&arrived);
         assert!(arrived.header("location").is_some_and(|it| it.starts_with("http://[::1]:1/x?")));
@@ -169,18 +174,18 @@ async fn the_longest_state_comes_back_and_so_does_none() {
     }
 }
 
-async fn a_page_of_this_server_gets_a_code_that_its_browser_alone_can_redeem(
+async fn a_page_of_this_server_gets_a_code_that_only_its_browser_can_redeem(
     database: TestDatabase,
 ) {
     let (fake, app) = with_fake(database).await;
     let mut browser = Browser::of(&app);
     let start = login(&[("provider", "oidc"), ("redirect_uri", "/admin/users"), ("state", "s")]);
 
-    let left = browser.get(&start).await;
-    let arrived = browser.get(&fake.admit(&location(&left))).await;
+    let redirect = browser.get(&start).await;
+    let arrived = browser.get(&fake.admit(&location(&redirect))).await;
 
     let to = location(&arrived);
-    assert!(to.as_str().starts_with(&format!("{HERE}/admin/users?code=")), "{to}");
+    assert!(to.as_str().starts_with(&format!("{PUBLIC_URL}/admin/users?code=")), "{to}");
     assert_eq!(parameter(&to, "state").as_deref(), Some("s"));
     let cookie = arrived.header("set-cookie").expect("a cookie");
     assert!(cookie.ends_with("; Path=/; Max-Age=120; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
@@ -190,7 +195,7 @@ async fn a_page_of_this_server_gets_a_code_that_its_browser_alone_can_redeem(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_cookie_is_for_this_server_alone_and_one_browser_keeps_it() {
+async fn the_cookie_is_for_this_server_only_and_is_reused() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     let mut browser = Browser::of(&app);
 
@@ -201,29 +206,29 @@ async fn the_cookie_is_for_this_server_alone_and_one_browser_keeps_it() {
     let value = cookie.strip_prefix("__Host-pia_sign_in=").expect("its name");
     assert_eq!(value.split_at(43).1, "; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure");
     assert_eq!(second.header("set-cookie"), Some(cookie));
-    // Both sign-ins can be finished.
-    for left in [&second, &first] {
-        let back = fake.admit(&location(left));
-        let code = code_reported(&browser.get(&back).await);
+    // Both sign-ins can be completed.
+    for redirect in [&second, &first] {
+        let callback = fake.admit(&location(redirect));
+        let code = redirect_code(&browser.get(&callback).await);
         assert_eq!(redeem(&app.stranger(), &code, VERIFIER).await.status, 200);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cookie_that_cannot_be_ours_is_replaced() {
+async fn a_malformed_cookie_is_replaced() {
     let (_fake, app) = with_fake(TestDatabase::sqlite()).await;
     for planted in ["x", "", "a b", &"ä".repeat(43), &"a".repeat(44)] {
         let mut browser = Browser::of(&app).with("__Host-pia_sign_in", Some(planted));
 
         browser.get(&desktop_login()).await;
 
-        let stored = browser.cookie("__Host-pia_sign_in").expect("a cookie");
-        assert!(stored != planted && stored.len() == 43, "{planted}");
+        let cookie = browser.cookie("__Host-pia_sign_in").expect("a cookie");
+        assert!(cookie != planted && cookie.len() == 43, "{planted}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_is_not_set_up_is_reported_to_whoever_waits() {
+async fn an_unconfigured_provider_is_reported_to_the_client() {
     let (_fake, app) = with_fake(TestDatabase::sqlite()).await;
     let google = ("provider", "google");
     let to_page = login(&[google, ("redirect_uri", "/admin/users"), ("state", "s")]);
@@ -231,30 +236,32 @@ async fn a_provider_that_is_not_set_up_is_reported_to_whoever_waits() {
 
     let program = browser.get(&desktop_login_at("google")).await;
     let page = browser.get(&to_page).await;
-    let person = browser.get(&login(&[google])).await;
+    let user = browser.get(&login(&[google])).await;
     let other = Browser::without_pages(&app).get(&login(&[google])).await;
 
-    assert_eq!(error_reported(&program), "provider_not_configured");
+    assert_eq!(redirect_error(&program), "provider_not_configured");
     let page = location(&page);
     assert_eq!((page.path(), parameter(&page, "state").as_deref()), ("/admin/users", Some("s")));
     assert_eq!(parameter(&page, "error").as_deref(), Some("provider_not_configured"));
-    let person = location(&person);
-    assert_eq!(person.path(), "/auth/error");
-    assert_eq!(parameter(&person, "reason").as_deref(), Some("provider_not_configured"));
+    let user = location(&user);
+    assert_eq!(user.path(), "/auth/error");
+    assert_eq!(parameter(&user, "reason").as_deref(), Some("provider_not_configured"));
     assert_eq!(other.refusal(), (400, "provider_not_configured"));
     assert_eq!(browser.cookie("__Host-pia_sign_in"), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_is_set_up_later_is_there_without_a_restart() {
+async fn a_provider_can_be_configured_without_a_restart() {
     let (fake, _) = with_fake(TestDatabase::sqlite()).await;
-    let app =
-        knowing(TestDatabase::sqlite(), &fake.issuer).without("OAUTH_OIDC_CLIENT_ID").start().await;
+    let app = with_provider(TestDatabase::sqlite(), &fake.issuer)
+        .without("OAUTH_OIDC_CLIENT_ID")
+        .start()
+        .await;
     let before = Browser::without_pages(&app).get(&desktop_login()).await;
 
     app.reload(&serde_json::json!({ "OAuth": { "oidc": { "ClientId": "pia" } } }));
     let after = Browser::without_pages(&app).get(&desktop_login()).await;
 
-    assert_eq!(error_reported(&before), "provider_not_configured");
+    assert_eq!(redirect_error(&before), "provider_not_configured");
     assert_eq!(after.status, 302);
 }

@@ -1,9 +1,9 @@
-//! A browser: it keeps cookies and goes where it is sent.
+//! A simulated browser that stores cookies.
 
 use pia_server_testkit::client::{Answer, Client};
 use pia_server_testkit::harness::TestApp;
 
-/// A browser at one host, which is the server's own unless said otherwise.
+/// Browser at one host, by default the server's own.
 pub(super) struct Browser {
     client: Client,
     cookies: Vec<(String, String)>,
@@ -25,12 +25,12 @@ impl Browser {
         }
     }
 
-    /// A program that shows no pages.
+    /// Returns a client that does not accept HTML.
     pub(super) fn without_pages(app: &TestApp) -> Self {
         Self { accept: "*/*", ..Self::of(app) }
     }
 
-    /// Opens a page, and keeps the cookies that come with it.
+    /// Requests a path and stores the cookies of the response.
     pub(super) async fn get(&mut self, path: &str) -> Answer {
         self.send("GET", path).await
     }
@@ -41,8 +41,8 @@ impl Browser {
         let cookies = cookies.join("; ");
         let headers =
             [("accept", self.accept), ("cookie", cookies.as_str()), ("host", self.host.as_str())];
-        let answer = self.client.send(method, path, &headers, b"").await;
-        for (_, set) in answer.headers.iter().filter(|(name, _)| name == "set-cookie") {
+        let response = self.client.send(method, path, &headers, b"").await;
+        for (_, set) in response.headers.iter().filter(|(name, _)| name == "set-cookie") {
             let pair = set.split(';').next().unwrap_or_default();
             let (name, value) = pair.split_once('=').expect("a cookie");
             self.cookies.retain(|(it, _)| it != name);
@@ -50,19 +50,19 @@ impl Browser {
                 self.cookies.push((name.to_owned(), value.to_owned()));
             }
         }
-        answer
+        response
     }
 
     pub(super) fn cookie(&self, name: &str) -> Option<&str> {
         self.cookies.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the URL at another host.
+    /// Returns the browser at another host.
     pub(super) fn host(self, host: &str) -> Self {
         Self { host: host.to_owned(), ..self }
     }
 
-    /// Puts another value in a cookie's place, or takes it away.
+    /// Replaces a cookie, or removes it.
     pub(super) fn with(mut self, name: &str, value: Option<&str>) -> Self {
         self.cookies.retain(|(it, _)| it != name);
         self.cookies.extend(value.map(|it| (name.to_owned(), it.to_owned())));

@@ -1,4 +1,4 @@
-//! One-time codes: for two minutes, for who began, and once.
+//! One-time codes: for two minutes, for the client that started, and once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,27 +17,28 @@ use serde_json::{Value, json};
 
 use super::fake::Fake;
 use super::{
-    PROGRAM, STATE, VERIFIER, browse, code_reported, knowing, login, redeem, through, with_fake,
+    PROGRAM, STATE, VERIFIER, browse, login, redeem, redirect_code, sign_in_at_provider, with_fake,
+    with_provider,
 };
-use crate::{refresh, spent};
+use crate::{refresh, refresh_token};
 
 on_both_databases!(
-    a_code_is_burned_by_any_try_that_fails,
-    a_code_is_burned_by_a_body_that_is_no_request,
-    a_code_that_is_presented_again_takes_back_what_it_gave,
-    a_code_is_good_for_two_minutes,
-    of_two_codes_each_is_good_with_its_own_verifier_alone,
-    of_many_that_show_a_code_at_once_nobody_stays_signed_in,
-    a_code_is_good_at_another_instance,
+    a_code_is_consumed_by_any_failed_attempt,
+    a_code_is_consumed_by_a_malformed_body,
+    a_reused_code_revokes_the_session_that_it_started,
+    a_code_expires_after_two_minutes,
+    a_code_is_valid_with_its_own_verifier_only,
+    concurrent_uses_of_a_code_leave_no_session,
+    a_code_is_valid_on_another_instance,
 );
 
-/// The one answer to whatever is wrong, byte for byte.
-fn refused(answer: &Answer) -> &[u8] {
-    assert_eq!(answer.refusal(), (400, "invalid_grant"));
-    &answer.bytes
+/// Asserts a refusal, and returns its body, which is the same for every error.
+fn refused(response: &Answer) -> &[u8] {
+    assert_eq!(response.refusal(), (400, "invalid_grant"));
+    &response.bytes
 }
 
-async fn a_code_is_burned_by_any_try_that_fails(database: TestDatabase) {
+async fn a_code_is_consumed_by_any_failed_attempt(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let stranger = app.stranger();
     let unknown = redeem(&stranger, &"x".repeat(43), VERIFIER).await;
@@ -57,7 +58,7 @@ async fn a_code_is_burned_by_any_try_that_fails(database: TestDatabase) {
         json!({ "codeVerifier": true }),
         json!({}),
     ] {
-        let code = code_reported(&through(&app, &fake).await);
+        let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
         let mut body = wrong.clone();
         body["code"] = json!(code);
 
@@ -69,12 +70,12 @@ async fn a_code_is_burned_by_any_try_that_fails(database: TestDatabase) {
     }
 }
 
-async fn a_code_is_burned_by_a_body_that_is_no_request(database: TestDatabase) {
+async fn a_code_is_consumed_by_a_malformed_body(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let stranger = app.stranger();
     let json = [("content-type", "application/json")];
 
-    for odd in [
+    for template in [
         format!(r#"{{"code":"CODE","code":"x","codeVerifier":"{VERIFIER}"}}"#),
         format!(r#"{{"code":"x","code":"CODE","codeVerifier":"{VERIFIER}"}}"#),
         format!(r#"{{"code":"CODE","codeVerifier":"{VERIFIER}","codeVerifier":"x"}}"#),
@@ -82,37 +83,37 @@ async fn a_code_is_burned_by_a_body_that_is_no_request(database: TestDatabase) {
         format!(r#"{{"code":"CODE","codeVerifier":"{VERIFIER}"}} and more"#),
         format!(r#"{{"code":"CODE","CodeVerifier":"{VERIFIER}"}}"#),
     ] {
-        let code = code_reported(&through(&app, &fake).await);
-        let body = odd.replace("CODE", &code);
+        let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
+        let body = template.replace("CODE", &code);
 
         let first = stranger.send("POST", "/auth/token", &json, body.as_bytes()).await;
         let second = redeem(&stranger, &code, VERIFIER).await;
 
-        assert_eq!(refused(&first), refused(&second), "{odd}");
+        assert_eq!(refused(&first), refused(&second), "{template}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_a_code_is_refused_like_one_that_is_not_good() {
+async fn malformed_codes_are_refused_like_unknown_ones() {
     let (_fake, app) = with_fake(TestDatabase::sqlite()).await;
     let refusal = redeem(&app.stranger(), &"x".repeat(43), VERIFIER).await;
 
     for code in [json!(""), Value::Null, json!("a'b"), json!("ü\0"), json!("x".repeat(100_000))] {
         let body = json!({ "code": code, "codeVerifier": VERIFIER });
-        let answer = app.stranger().post("/auth/token", &body).await;
-        assert_eq!(refused(&answer), refused(&refusal), "{body:.80}");
+        let response = app.stranger().post("/auth/token", &body).await;
+        assert_eq!(refused(&response), refused(&refusal), "{body:.80}");
     }
     for other in
         [json!({ "code": 5, "codeVerifier": VERIFIER }), json!({ "code": ["x"] }), json!([])]
     {
-        let answer = app.stranger().post("/auth/token", &other).await;
-        assert_eq!(refused(&answer), refused(&refusal), "{other}");
+        let response = app.stranger().post("/auth/token", &other).await;
+        assert_eq!(refused(&response), refused(&refusal), "{other}");
     }
 }
 
-async fn a_code_that_is_presented_again_takes_back_what_it_gave(database: TestDatabase) {
+async fn a_reused_code_revokes_the_session_that_it_started(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let code = code_reported(&through(&app, &fake).await);
+    let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
     let envelope = redeem(&app.stranger(), &code, VERIFIER).await;
     let ada = app.stranger().with_tokens(&envelope.body);
     let bystander = super::signed_in(&app, &fake).await;
@@ -122,13 +123,13 @@ async fn a_code_that_is_presented_again_takes_back_what_it_gave(database: TestDa
 
     refused(&again);
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let over = refresh(&app.stranger(), spent(&ada)).await;
+    let over = refresh(&app.stranger(), refresh_token(&ada)).await;
     assert_eq!(over.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(bystander.get("/auth/me").await.status, 200);
     refused(&redeem(&app.stranger(), &code, VERIFIER).await);
 }
 
-/// A code for whoever knows this verifier.
+/// Signs in, and returns a code that is bound to this verifier.
 async fn code_for(app: &TestApp, fake: &Fake, verifier: &str) -> String {
     let challenge = digest::digest(&digest::SHA256, verifier.as_bytes());
     let challenge = URL_SAFE_NO_PAD.encode(challenge);
@@ -138,10 +139,10 @@ async fn code_for(app: &TestApp, fake: &Fake, verifier: &str) -> String {
         ("code_challenge", &challenge),
         ("state", STATE),
     ]);
-    code_reported(&browse(app, fake, &start).await)
+    redirect_code(&browse(app, fake, &start).await)
 }
 
-async fn of_two_codes_each_is_good_with_its_own_verifier_alone(database: TestDatabase) {
+async fn a_code_is_valid_with_its_own_verifier_only(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let (stranger, other) = (app.stranger(), "another-verifier-of-forty-three-letters-0001");
     let verifiers = [VERIFIER, other];
@@ -165,16 +166,16 @@ async fn of_two_codes_each_is_good_with_its_own_verifier_alone(database: TestDat
     }
 }
 
-async fn a_code_is_good_for_two_minutes(database: TestDatabase) {
+async fn a_code_expires_after_two_minutes(database: TestDatabase) {
     let fake = Fake::start().await;
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = knowing(database, &fake.issuer).at(Arc::clone(&clock) as _).start().await;
-    fake.session_ref("exp", (super::fake::now() + 3600).into());
+    let app = with_provider(database, &fake.issuer).at(Arc::clone(&clock) as _).start().await;
+    fake.set_claim("exp", (super::fake::now() + 3600).into());
 
-    let code = code_reported(&through(&app, &fake).await);
+    let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
     clock.advance(Duration::from_secs(119));
     let in_time = redeem(&app.stranger(), &code, VERIFIER).await;
-    let code = code_reported(&through(&app, &fake).await);
+    let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
     clock.advance(Duration::from_mins(2));
     let late = redeem(&app.stranger(), &code, VERIFIER).await;
 
@@ -182,28 +183,28 @@ async fn a_code_is_good_for_two_minutes(database: TestDatabase) {
     refused(&late);
 }
 
-async fn of_many_that_show_a_code_at_once_nobody_stays_signed_in(database: TestDatabase) {
+async fn concurrent_uses_of_a_code_leave_no_session(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let code = code_reported(&through(&app, &fake).await);
+    let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
 
     let stranger = app.stranger();
-    let answers = join_all((0..32).map(|_| redeem(&stranger, &code, VERIFIER))).await;
+    let responses = join_all((0..32).map(|_| redeem(&stranger, &code, VERIFIER))).await;
 
-    let input: Vec<_> = answers.iter().filter(|it| it.status == 200).collect();
-    assert!(input.len() <= 1, "{}", input.len());
-    for envelope in input {
+    let granted: Vec<_> = responses.iter().filter(|it| it.status == 200).collect();
+    assert!(granted.len() <= 1, "{}", granted.len());
+    for envelope in granted {
         let client = app.stranger().with_tokens(&envelope.body);
-        let over = refresh(&app.stranger(), spent(&client)).await;
+        let over = refresh(&app.stranger(), refresh_token(&client)).await;
         assert_eq!(over.refusal(), (401, "invalid_refresh_token"));
     }
     let bystander = super::signed_in(&app, &fake).await;
     assert_eq!(pia_server_testkit::credentials::sessions(&bystander).await.len(), 1);
 }
 
-async fn a_code_is_good_at_another_instance(database: TestDatabase) {
+async fn a_code_is_valid_on_another_instance(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let other = Setting::beside(&app).start().await;
-    let code = code_reported(&through(&app, &fake).await);
+    let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
 
     let there = redeem(&other.stranger(), &code, VERIFIER).await;
     let here = redeem(&app.stranger(), &code, VERIFIER).await;
@@ -211,6 +212,6 @@ async fn a_code_is_good_at_another_instance(database: TestDatabase) {
     assert_eq!(there.status, 200, "{}", there.text());
     refused(&here);
     let ada = other.stranger().with_tokens(&there.body);
-    let over = refresh(&app.stranger(), spent(&ada)).await;
+    let over = refresh(&app.stranger(), refresh_token(&ada)).await;
     assert_eq!(over.refusal(), (401, "invalid_refresh_token"));
 }

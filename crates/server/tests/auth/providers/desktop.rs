@@ -11,16 +11,16 @@ use url::Url;
 use super::browser::Browser;
 use super::node::NodeProvider;
 use super::{
-    VERIFIER, code_reported, desktop_login, error_reported, knowing, location, login, parameter,
-    path_of, redeem,
+    VERIFIER, desktop_login, location, login, parameter, path_of, redeem, redirect_code,
+    redirect_error, with_provider,
 };
-use crate::{log_out, refresh, spent};
+use crate::{log_out, refresh, refresh_token};
 
 on_both_databases!(
-    a_program_signs_in_stays_so_and_signs_out,
-    whoever_comes_again_has_the_account_they_had,
-    whoever_changes_their_mind_is_reported_and_may_try_again,
-    without_a_target_the_browser_is_answered,
+    the_client_signs_in_refreshes_and_signs_out,
+    signing_in_again_opens_the_same_account,
+    a_denied_sign_in_is_reported_and_can_be_retried,
+    without_a_target_the_browser_receives_the_tokens,
 );
 
 fn accounts() -> Value {
@@ -32,46 +32,46 @@ fn accounts() -> Value {
 
 async fn with_node(database: TestDatabase) -> (NodeProvider, TestApp) {
     let node = NodeProvider::start(&accounts()).await;
-    let app = knowing(database, &node.issuer).start().await;
+    let app = with_provider(database, &node.issuer).start().await;
     (node, app)
 }
 
-/// Goes to the provider from where it was sent, says this there, and follows
-/// to the way back.
-async fn at_provider(left: &Answer, states: &str) -> String {
-    let sent = location(left);
-    let address = sent.socket_addrs(|| None).expect("an address")[0];
+/// Follows a redirect to the provider, answers its interaction with this query,
+/// and returns the path of the callback.
+async fn at_provider(redirect: &Answer, interaction: &str) -> String {
+    let start = location(redirect);
+    let address = start.socket_addrs(|| None).expect("an address")[0];
     let mut browser = Browser::at(Client::new(address));
-    let mut path = path_of(&sent);
+    let mut path = path_of(&start);
     let mut hops = 0;
     loop {
         hops += 1;
-        assert!(hops < 6, "the provider sends nobody back");
-        let answer = browser.get(&path).await;
-        let next = answer.header("location").expect("the way on");
-        let next = sent.join(next).expect("a URL");
+        assert!(hops < 6, "the provider never redirects to the callback");
+        let response = browser.get(&path).await;
+        let next = response.header("location").expect("a location");
+        let next = start.join(next).expect("a URL");
         if next.path() == "/auth/callback" {
             return path_of(&next);
         }
         path = path_of(&next);
         if next.path().starts_with("/interaction/") {
-            path = format!("{path}?{states}");
+            path = format!("{path}?{interaction}");
         }
     }
 }
 
-async fn through(app: &TestApp, start: &str, states: &str) -> Answer {
+async fn sign_in_with(app: &TestApp, start: &str, interaction: &str) -> Answer {
     let mut browser = Browser::of(app);
-    let left = browser.get(start).await;
-    let back = at_provider(&left, states).await;
-    browser.get(&back).await
+    let redirect = browser.get(start).await;
+    let callback = at_provider(&redirect, interaction).await;
+    browser.get(&callback).await
 }
 
-async fn a_program_signs_in_stays_so_and_signs_out(database: TestDatabase) {
+async fn the_client_signs_in_refreshes_and_signs_out(database: TestDatabase) {
     let (_node, app) = with_node(database).await;
 
-    let arrived = through(&app, &desktop_login(), "login=ada").await;
-    let envelope = redeem(&app.stranger(), &code_reported(&arrived), VERIFIER).await;
+    let arrived = sign_in_with(&app, &desktop_login(), "login=ada").await;
+    let envelope = redeem(&app.stranger(), &redirect_code(&arrived), VERIFIER).await;
 
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
@@ -83,19 +83,19 @@ async fn a_program_signs_in_stays_so_and_signs_out(database: TestDatabase) {
     assert_eq!(ada.get("/auth/me").await.status, 200);
     let history = ada.get("/auth/login-history").await;
     assert_eq!(history.body["items"][0]["method"], "identity_provider");
-    let next = refresh(&app.stranger(), spent(&ada)).await;
+    let next = refresh(&app.stranger(), refresh_token(&ada)).await;
     assert_eq!(next.status, 200, "{}", next.text());
     let ada = ada.with_tokens(&next.body);
     assert_eq!(sessions(&ada).await.len(), 1);
-    assert_eq!(log_out(&app.stranger(), spent(&ada)).await.status, 200);
+    assert_eq!(log_out(&app.stranger(), refresh_token(&ada)).await.status, 200);
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
 }
 
-async fn whoever_comes_again_has_the_account_they_had(database: TestDatabase) {
+async fn signing_in_again_opens_the_same_account(database: TestDatabase) {
     let (_node, app) = with_node(database).await;
     let user = async || {
-        let arrived = through(&app, &desktop_login(), "login=ada").await;
-        let envelope = redeem(&app.stranger(), &code_reported(&arrived), VERIFIER).await;
+        let arrived = sign_in_with(&app, &desktop_login(), "login=ada").await;
+        let envelope = redeem(&app.stranger(), &redirect_code(&arrived), VERIFIER).await;
         envelope.body["user"]["id"].clone()
     };
 
@@ -105,24 +105,24 @@ async fn whoever_comes_again_has_the_account_they_had(database: TestDatabase) {
     assert_eq!(first, second);
 }
 
-async fn whoever_changes_their_mind_is_reported_and_may_try_again(database: TestDatabase) {
+async fn a_denied_sign_in_is_reported_and_can_be_retried(database: TestDatabase) {
     let (_node, app) = with_node(database).await;
 
-    let denied = through(&app, &desktop_login(), "deny").await;
-    let unverified = through(&app, &desktop_login(), "login=eve").await;
-    let again = through(&app, &desktop_login(), "login=ada").await;
+    let denied = sign_in_with(&app, &desktop_login(), "deny").await;
+    let unverified = sign_in_with(&app, &desktop_login(), "login=eve").await;
+    let again = sign_in_with(&app, &desktop_login(), "login=ada").await;
 
-    assert_eq!(error_reported(&denied), "access_denied");
-    assert_eq!(error_reported(&unverified), "email_not_verified");
-    assert_eq!(code_reported(&again).len(), 43);
+    assert_eq!(redirect_error(&denied), "access_denied");
+    assert_eq!(redirect_error(&unverified), "email_not_verified");
+    assert_eq!(redirect_code(&again).len(), 43);
 }
 
-async fn without_a_target_the_browser_is_answered(database: TestDatabase) {
+async fn without_a_target_the_browser_receives_the_tokens(database: TestDatabase) {
     let (_node, app) = with_node(database).await;
     let start = login(&[("provider", "oidc")]);
 
-    let answered = through(&app, &start, "login=ada").await;
-    let denied = through(&app, &start, "deny").await;
+    let answered = sign_in_with(&app, &start, "login=ada").await;
+    let denied = sign_in_with(&app, &start, "deny").await;
 
     assert_eq!(answered.status, 200, "{}", answered.text());
     assert_eq!(answered.body["user"]["email"], "Ada@example.org");

@@ -1,4 +1,4 @@
-//! A provider that says what a test makes it say, signed with a key of its own.
+//! A fake provider with scripted responses, which it signs with its own key.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,38 +18,38 @@ use super::{CALLBACK, CLIENT_SECRET, encoded, parameter};
 /// Prefix of this provider's codes; a number follows.
 const CODE: &str = "the provider's/code+";
 
-/// Faulty reaction of the provider.
+/// Replacement of a scripted response.
 #[derive(Debug, Clone)]
-pub(super) enum Whim {
-    /// With this, head and all.
-    States(String),
-    /// Never.
+pub(super) enum Override {
+    /// Raw response, with its head.
+    Raw(String),
+    /// No response.
     Silent,
 }
 
 /// Scripted responses.
 pub(super) struct Script {
-    /// The token's claims, without the nonce.
+    /// Claims of the token, without the nonce.
     pub(super) claims: Value,
     /// Header of the token.
     pub(super) header: Value,
-    /// The nonce, if not the one that was sent.
+    /// Nonce of the token, if not the received one.
     pub(super) nonce: Option<Value>,
     /// Further members of the discovery document.
     pub(super) discovery: Value,
     /// Keys by id; the last one signs.
     pub(super) keys: Vec<(String, EcdsaKeyPair)>,
-    /// The ids of keys that it does not publish.
+    /// Ids of unpublished keys.
     pub(super) hidden: Vec<String>,
-    /// Paths at which it does something else.
-    pub(super) whims: Vec<(&'static str, Whim)>,
+    /// Replaced responses, by path.
+    pub(super) overrides: Vec<(&'static str, Override)>,
     /// Response of the user-info endpoint.
     pub(super) user_info: Option<Value>,
-    /// Nonce and challenge of each who was let in.
+    /// Nonce and challenge of each sign-in.
     admitted: Vec<(String, String)>,
 }
 
-/// A provider on this machine.
+/// Fake provider on this machine.
 pub(super) struct Fake {
     pub(super) issuer: String,
     pub(super) script: Arc<Mutex<Script>>,
@@ -64,7 +64,7 @@ impl Drop for Fake {
     }
 }
 
-/// Seconds since the epoch, by the true clock.
+/// Returns the seconds since the epoch, by the system clock.
 pub(super) fn now() -> i64 {
     SystemClock.now().micros() / 1_000_000
 }
@@ -81,13 +81,13 @@ impl Fake {
         let issuer = format!("http://{}", listener.local_addr().expect("an address"));
         let script = Arc::new(Mutex::new(Script::honest(&issuer)));
         let calls = Arc::<Mutex<Vec<String>>>::default();
-        let (reported, heard, at) = (Arc::clone(&script), Arc::clone(&calls), issuer.clone());
+        let (shared, recorded, at) = (Arc::clone(&script), Arc::clone(&calls), issuer.clone());
         #[expect(clippy::disallowed_methods, reason = "aborted on drop")]
         let serving = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                let (reported, heard, at) = (Arc::clone(&reported), Arc::clone(&heard), at.clone());
+                let (script, calls, at) = (Arc::clone(&shared), Arc::clone(&recorded), at.clone());
                 #[expect(clippy::disallowed_methods, reason = "ends with its connection")]
-                tokio::spawn(async move { serve(socket, &reported, &heard, &at).await });
+                tokio::spawn(async move { serve(socket, &script, &calls, &at).await });
             }
         });
         Self { issuer, script, calls, serving }
@@ -97,8 +97,8 @@ impl Fake {
         lock(&self.script)
     }
 
-    /// Has the token say something else, or nothing of it where that is null.
-    pub(super) fn session_ref(&self, name: &str, value: Value) {
+    /// Sets a claim of the token, or removes it if the value is null.
+    pub(super) fn set_claim(&self, name: &str, value: Value) {
         let mut script = self.script();
         let claims = script.claims.as_object_mut().expect("claims");
         if value.is_null() {
@@ -108,30 +108,31 @@ impl Fake {
         }
     }
 
-    /// Becomes somebody else.
-    pub(super) fn be(&self, subject: &str, email: &str) {
-        self.session_ref("sub", json!(subject));
-        self.session_ref("email", json!(email));
+    /// Sets the subject and the address of the token.
+    pub(super) fn set_user(&self, subject: &str, email: &str) {
+        self.set_claim("sub", json!(subject));
+        self.set_claim("email", json!(email));
     }
 
-    /// Lets somebody in who was sent here, and says where they go on.
-    pub(super) fn admit(&self, sent: &Url) -> String {
-        let input = |name: &str| parameter(sent, name).expect(name);
-        assert!(sent.as_str().starts_with(&format!("{}/authorize?", self.issuer)), "{sent}");
-        assert_eq!(input("response_type"), "code");
-        assert_eq!(input("client_id"), "pia");
-        assert_eq!(input("redirect_uri"), CALLBACK);
-        assert_eq!(input("code_challenge_method"), "S256");
-        let scope = input("scope");
+    /// Completes a sign-in at the provider. Returns the path of the callback.
+    pub(super) fn admit(&self, authorization: &Url) -> String {
+        let value = |name: &str| parameter(authorization, name).expect(name);
+        let endpoint = format!("{}/authorize?", self.issuer);
+        assert!(authorization.as_str().starts_with(&endpoint), "{authorization}");
+        assert_eq!(value("response_type"), "code");
+        assert_eq!(value("client_id"), "pia");
+        assert_eq!(value("redirect_uri"), CALLBACK);
+        assert_eq!(value("code_challenge_method"), "S256");
+        let scope = value("scope");
         let mut scopes: Vec<_> = scope.split(' ').collect();
         scopes.sort_unstable();
         assert_eq!(scopes, ["email", "openid", "profile"]);
-        let (state, nonce) = (input("state"), input("nonce"));
+        let (state, nonce) = (value("state"), value("nonce"));
         assert!(state.len() == 43 && nonce.len() == 43 && state != nonce);
         let mut script = self.script();
         let code = format!("{CODE}{}", script.admitted.len());
-        script.admitted.push((nonce, input("code_challenge")));
-        back(&[("code", &code), ("state", &state)])
+        script.admitted.push((nonce, value("code_challenge")));
+        callback_path(&[("code", &code), ("state", &state)])
     }
 
     pub(super) fn called(&self, path: &str) -> usize {
@@ -139,8 +140,8 @@ impl Fake {
     }
 }
 
-/// The way back with these parameters.
-pub(super) fn back(parameters: &[(&str, &str)]) -> String {
+/// Returns the path of the callback with these parameters.
+pub(super) fn callback_path(parameters: &[(&str, &str)]) -> String {
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
     format!("/auth/callback?{query}")
 }
@@ -163,23 +164,23 @@ impl Script {
             discovery: json!({}),
             keys: vec![("first".to_owned(), key())],
             hidden: Vec::new(),
-            whims: Vec::new(),
+            overrides: Vec::new(),
             user_info: None,
             admitted: Vec::new(),
         }
     }
 
-    fn answer(&self, issuer: &str, path: &str, request: &str) -> Value {
+    fn respond(&self, issuer: &str, path: &str, request: &str) -> Value {
         match path.trim_start_matches("/common/v2.0") {
             "/.well-known/openid-configuration" => self.description(issuer),
             "/jwks" => json!({ "keys": self.published() }),
             "/token" => {
-                let token = self.token(self.expect_fair(request));
+                let token = self.token(self.expect_valid(request));
                 json!({ "access_token": "seldom used", "token_type": "Bearer", "id_token": token })
             }
             "/userinfo" => {
                 assert!(request.to_lowercase().contains("authorization: bearer seldom used"));
-                self.user_info.clone().expect("nobody to be asked about")
+                self.user_info.clone().expect("a user-info response")
             }
             _ => json!("nothing lies here"),
         }
@@ -203,10 +204,10 @@ impl Script {
     }
 
     fn published(&self) -> Vec<Value> {
-        let presented = self.keys.iter().filter(|(id, _)| !self.hidden.contains(id));
-        presented
+        let published = self.keys.iter().filter(|(id, _)| !self.hidden.contains(id));
+        published
             .map(|(id, key)| {
-                // Uncompressed: a byte 4, then both halves.
+                // Uncompressed point: a byte 4, then both coordinates.
                 let point = key.public_key().as_ref();
                 let half = |it: &[u8]| URL_SAFE_NO_PAD.encode(it);
                 json!({
@@ -217,9 +218,9 @@ impl Script {
             .collect()
     }
 
-    /// A code is redeemed by who was challenged and knows the secret. Answers
-    /// the nonce that belongs to it.
-    fn expect_fair(&self, request: &str) -> &str {
+    /// Asserts that a token request has a valid code, verifier and client secret.
+    /// Returns the nonce of the sign-in.
+    fn expect_valid(&self, request: &str) -> &str {
         let (head, body) = request.split_once("\r\n\r\n").expect("a body");
         let form: Vec<(String, String)> =
             form_urlencoded::parse(body.as_bytes()).into_owned().collect();
@@ -273,21 +274,22 @@ async fn serve(
     let Some(request) = read(&mut socket).await else { return };
     let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
     lock(calls).push(path.clone());
-    let whim = lock(script).whims.iter().find(|(it, _)| *it == path).map(|(_, it)| it.clone());
-    let answer = match whim {
-        Some(Whim::States(answer)) => answer,
-        // Until the other side gives up.
-        Some(Whim::Silent) => {
+    let replaced =
+        lock(script).overrides.iter().find(|(it, _)| *it == path).map(|(_, it)| it.clone());
+    let response = match replaced {
+        Some(Override::Raw(response)) => response,
+        // Until the client gives up.
+        Some(Override::Silent) => {
             drop(socket.read(&mut [0; 1]).await);
             return;
         }
-        None => whole("200 OK", &lock(script).answer(issuer, &path, &request).to_string()),
+        None => json_response("200 OK", &lock(script).respond(issuer, &path, &request).to_string()),
     };
-    drop(socket.write_all(answer.as_bytes()).await);
+    drop(socket.write_all(response.as_bytes()).await);
 }
 
-/// A whole answer with JSON.
-pub(super) fn whole(status: &str, body: &str) -> String {
+/// Formats a response with a JSON body.
+pub(super) fn json_response(status: &str, body: &str) -> String {
     let length = body.len();
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\

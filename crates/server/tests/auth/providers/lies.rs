@@ -1,4 +1,4 @@
-//! Providers' tokens that must not be believed, and some that must.
+//! Tokens of providers that must be rejected, and some that must be accepted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,25 +11,25 @@ use serde_json::{Value, json};
 
 use super::browser::Browser;
 use super::fake::{Fake, key, now};
-use super::{code_reported, error_reported, knowing, through, with_fake};
+use super::{redirect_code, redirect_error, sign_in_at_provider, with_fake, with_provider};
 
-/// Signs in with a token with these claims, header and nonce.
+/// Signs in with these claims, header members and nonce in the token.
 async fn with(claims: Value, header: Value, nonce: Option<Value>) -> Answer {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     for (name, value) in claims.as_object().expect("claims") {
-        fake.session_ref(name, value.clone());
+        fake.set_claim(name, value.clone());
     }
-    let mut changed = fake.script().header.clone();
-    changed.as_object_mut().expect("a header").extend(header.as_object().expect("more").clone());
+    let mut merged = fake.script().header.clone();
+    merged.as_object_mut().expect("a header").extend(header.as_object().expect("more").clone());
     {
         let mut script = fake.script();
-        (script.header, script.nonce) = (changed, nonce);
+        (script.header, script.nonce) = (merged, nonce);
     }
-    through(&app, &fake).await
+    sign_in_at_provider(&app, &fake).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_is_not_for_us_or_not_of_now_is_not_believed() {
+async fn a_token_with_invalid_claims_is_rejected() {
     for claims in [
         json!({ "iss": "http://127.0.0.1:1" }),
         json!({ "iss": "https://accounts.google.com" }),
@@ -52,20 +52,20 @@ async fn a_token_that_is_not_for_us_or_not_of_now_is_not_believed() {
         json!({ "sub": 5 }),
     ] {
         let arrived = with(claims.clone(), json!({}), None).await;
-        assert_eq!(error_reported(&arrived), "provider_error", "{claims}");
+        assert_eq!(redirect_error(&arrived), "provider_error", "{claims}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_of_another_sign_in_is_not_believed() {
+async fn a_token_of_another_sign_in_is_rejected() {
     for nonce in [json!("another"), json!(""), json!("n".repeat(43)), Value::Null] {
         let arrived = with(json!({}), json!({}), Some(nonce.clone())).await;
-        assert_eq!(error_reported(&arrived), "provider_error", "{nonce}");
+        assert_eq!(redirect_error(&arrived), "provider_error", "{nonce}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_its_provider_did_not_sign_is_not_believed() {
+async fn a_token_that_its_provider_did_not_sign_is_rejected() {
     for header in [
         json!({ "alg": "none" }),
         json!({ "alg": "HS256" }),
@@ -78,16 +78,16 @@ async fn a_token_that_its_provider_did_not_sign_is_not_believed() {
         json!({ "typ": "at+jwt" }),
     ] {
         let arrived = with(json!({}), header.clone(), None).await;
-        assert_eq!(error_reported(&arrived), "provider_error", "{header}");
+        assert_eq!(redirect_error(&arrived), "provider_error", "{header}");
     }
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     {
-        // Signed by a key that says it is the published one.
+        // Signed by an unpublished key that claims the id of the published one.
         let mut script = fake.script();
         script.keys.push(("forged".to_owned(), key()));
         script.hidden.push("forged".to_owned());
     }
-    assert_eq!(error_reported(&through(&app, &fake).await), "provider_error");
+    assert_eq!(redirect_error(&sign_in_at_provider(&app, &fake).await), "provider_error");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,43 +102,45 @@ async fn clocks_may_be_a_minute_apart() {
         json!({ "updated_at": "2026-01-02T03:04:05Z" }),
     ] {
         let arrived = with(claims.clone(), json!({}), None).await;
-        assert_eq!(code_reported(&arrived).len(), 43, "{claims}");
+        assert_eq!(redirect_code(&arrived).len(), 43, "{claims}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_speaks_for_another_is_not_requested_anything() {
+async fn a_provider_with_a_foreign_issuer_is_rejected() {
     for issuer in ["https://accounts.google.com", "http://127.0.0.1:1", ""] {
         let (fake, app) = with_fake(TestDatabase::sqlite()).await;
         fake.script().discovery = json!({ "issuer": issuer });
 
-        let answer = Browser::without_pages(&app).get(&super::desktop_login()).await;
+        let response = Browser::without_pages(&app).get(&super::desktop_login()).await;
 
-        assert_eq!(error_reported(&answer), "provider_error", "{issuer}");
+        assert_eq!(redirect_error(&response), "provider_error", "{issuer}");
         assert_eq!(fake.called("/jwks"), 0);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_names_an_address_which_can_be_listened_to_is_not_used() {
+async fn a_provider_with_an_unencrypted_endpoint_is_rejected() {
     for endpoint in ["authorization_endpoint", "token_endpoint", "jwks_uri"] {
         let (fake, app) = with_fake(TestDatabase::sqlite()).await;
         fake.script().discovery = json!({ endpoint: "http://id.example/x" });
 
-        let answer = Browser::without_pages(&app).get(&super::desktop_login()).await;
+        let response = Browser::without_pages(&app).get(&super::desktop_login()).await;
 
-        assert_eq!(error_reported(&answer), "provider_unreachable", "{endpoint}");
+        assert_eq!(redirect_error(&response), "provider_unreachable", "{endpoint}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_key_is_found_and_an_unknown_one_is_not_requested_again_and_again() {
+async fn new_keys_are_fetched_and_unknown_ones_not_fetched_repeatedly() {
     let fake = Fake::start().await;
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app =
-        knowing(TestDatabase::sqlite(), &fake.issuer).at(Arc::clone(&clock) as _).start().await;
-    fake.session_ref("exp", (now() + 7200).into());
-    assert_eq!(code_reported(&through(&app, &fake).await).len(), 43);
+    let app = with_provider(TestDatabase::sqlite(), &fake.issuer)
+        .at(Arc::clone(&clock) as _)
+        .start()
+        .await;
+    fake.set_claim("exp", (now() + 7200).into());
+    assert_eq!(redirect_code(&sign_in_at_provider(&app, &fake).await).len(), 43);
 
     clock.advance(Duration::from_secs(31));
     {
@@ -146,13 +148,13 @@ async fn a_new_key_is_found_and_an_unknown_one_is_not_requested_again_and_again(
         script.keys.push(("second".to_owned(), key()));
         script.header["kid"] = json!("second");
     }
-    let renewed = through(&app, &fake).await;
+    let renewed = sign_in_at_provider(&app, &fake).await;
     fake.script().header["kid"] = json!("third");
     for _ in 0..5 {
-        assert_eq!(error_reported(&through(&app, &fake).await), "provider_error");
+        assert_eq!(redirect_error(&sign_in_at_provider(&app, &fake).await), "provider_error");
     }
 
-    assert_eq!(code_reported(&renewed).len(), 43);
+    assert_eq!(redirect_code(&renewed).len(), 43);
     assert_eq!((fake.called("/jwks"), fake.called("/.well-known/openid-configuration")), (2, 1));
     clock.advance(Duration::from_hours(1));
     Browser::without_pages(&app).get(&super::desktop_login()).await;
@@ -160,9 +162,9 @@ async fn a_new_key_is_found_and_an_unknown_one_is_not_requested_again_and_again(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_tenant_that_is_named_nobody_else_comes_in_whatever_the_authority() {
+async fn a_configured_tenant_excludes_all_others_for_any_authority() {
     let tenant = "72f988bf-86f1-41af-91ab-2d7cd011db47";
-    for (tid, believed) in [
+    for (tid, accepted) in [
         (Some(tenant.to_owned()), true),
         (Some(tenant.to_uppercase()), true),
         (Some("9188040d-6c67-4c5b-b112-36a304b66dad".to_owned()), false),
@@ -171,29 +173,29 @@ async fn of_a_tenant_that_is_named_nobody_else_comes_in_whatever_the_authority()
     ] {
         let fake = Fake::start().await;
         let app = super::Setting::on(TestDatabase::sqlite())
-            .with("Server__PublicUrl", super::HERE)
+            .with("Server__PublicUrl", super::PUBLIC_URL)
             .with("OAUTH_ENTRAID_CLIENT_ID", "pia")
             .with("OAUTH_ENTRAID_CLIENT_SECRET", super::CLIENT_SECRET)
             .with("OAuth__entraid__TenantId", tenant)
             .with("OAuth__entraid__Authority", &fake.issuer)
             .start()
             .await;
-        fake.session_ref("tid", json!(tid));
+        fake.set_claim("tid", json!(tid));
 
-        let arrived = super::through_named(&app, &fake, "entraid").await;
+        let arrived = super::sign_in_at(&app, &fake, "entraid").await;
 
-        if believed {
-            assert_eq!(code_reported(&arrived).len(), 43);
+        if accepted {
+            assert_eq!(redirect_code(&arrived).len(), 43);
         } else {
-            assert_eq!(error_reported(&arrived), "provider_error", "{tid:?}");
+            assert_eq!(redirect_error(&arrived), "provider_error", "{tid:?}");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn microsofts_tenants_are_distinguished_by_the_tokens_own_word() {
+async fn the_issuer_of_a_microsoft_token_must_match_its_tenant() {
     let tenant = "72f988bf-86f1-41af-91ab-2d7cd011db47";
-    for (issuer, tid, believed) in [
+    for (issuer, tid, accepted) in [
         (tenant, Some(tenant), true),
         ("9188040d-6c67-4c5b-b112-36a304b66dad", Some(tenant), false),
         (tenant, None, false),
@@ -202,7 +204,7 @@ async fn microsofts_tenants_are_distinguished_by_the_tokens_own_word() {
     ] {
         let fake = Fake::start().await;
         let app = super::Setting::on(TestDatabase::sqlite())
-            .with("Server__PublicUrl", super::HERE)
+            .with("Server__PublicUrl", super::PUBLIC_URL)
             .with("OAUTH_MICROSOFT_CLIENT_ID", "pia")
             .with("OAUTH_MICROSOFT_CLIENT_SECRET", super::CLIENT_SECRET)
             .with("OAuth__microsoft__Authority", format!("{}/common/v2.0", fake.issuer))
@@ -210,16 +212,16 @@ async fn microsofts_tenants_are_distinguished_by_the_tokens_own_word() {
             .start()
             .await;
         fake.script().discovery = json!({ "issuer": format!("{}/{{tenantid}}/v2.0", fake.issuer) });
-        fake.session_ref("iss", format!("{}/{issuer}/v2.0", fake.issuer).into());
-        fake.session_ref("tid", json!(tid));
-        fake.session_ref("email_verified", Value::Null);
+        fake.set_claim("iss", format!("{}/{issuer}/v2.0", fake.issuer).into());
+        fake.set_claim("tid", json!(tid));
+        fake.set_claim("email_verified", Value::Null);
 
-        let arrived = super::through_named(&app, &fake, "microsoft").await;
+        let arrived = super::sign_in_at(&app, &fake, "microsoft").await;
 
-        if believed {
-            assert_eq!(code_reported(&arrived).len(), 43);
+        if accepted {
+            assert_eq!(redirect_code(&arrived).len(), 43);
         } else {
-            assert_eq!(error_reported(&arrived), "provider_error", "{issuer} {tid:?}");
+            assert_eq!(redirect_error(&arrived), "provider_error", "{issuer} {tid:?}");
         }
     }
 }

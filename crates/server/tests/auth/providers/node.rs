@@ -10,7 +10,7 @@ use super::{CALLBACK, CLIENT_SECRET};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/auth/oidc/provider.mjs");
 
-/// A provider on this machine, with these accounts. It ends with the test.
+/// Provider on this machine; killed on drop.
 pub(super) struct NodeProvider {
     pub(super) issuer: String,
     _process: Child,
@@ -18,7 +18,7 @@ pub(super) struct NodeProvider {
 
 impl NodeProvider {
     pub(super) async fn start(accounts: &Value) -> Self {
-        #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
+        #[expect(clippy::disallowed_methods, reason = "a test reads the environment itself")]
         let (modules, path) = (std::env::var("TEST_OIDC"), std::env::var("PATH"));
         let modules = modules.expect(
             "TEST_OIDC is not set: run `cargo xtask test`, which installs npm's oidc-provider",
@@ -37,8 +37,8 @@ impl NodeProvider {
             .kill_on_drop(true)
             .spawn()
             .expect("Node.js");
-        let message = BufReader::new(process.stdout.take().expect("its output"));
-        let port = message.lines().next_line().await.expect("its output").expect("a port");
+        let output = BufReader::new(process.stdout.take().expect("its output"));
+        let port = output.lines().next_line().await.expect("its output").expect("a port");
         Self { issuer: format!("http://127.0.0.1:{port}"), _process: process }
     }
 }

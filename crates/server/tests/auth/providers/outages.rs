@@ -1,64 +1,69 @@
-//! Providers that do not answer, or not as one does.
+//! Providers that do not respond, or not as they should.
 
 use pia_testkit::databases::TestDatabase;
 
 use super::browser::Browser;
-use super::fake::{Whim, whole};
+use super::fake::{Override, json_response};
 use super::{
-    code_reported, desktop_login, error_reported, knowing, location, login, parameter, with_fake,
+    desktop_login, location, login, parameter, redirect_code, redirect_error, with_fake,
+    with_provider,
 };
 
-/// Port that is never handed out as a free one.
-const NOBODY: &str = "http://127.0.0.1:1";
+/// Address where nothing listens: the port is never assigned as a free one.
+const UNREACHABLE: &str = "http://127.0.0.1:1";
 const DISCOVERY: &str = "/.well-known/openid-configuration";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_is_down_is_reported_to_the_program_before_the_browser_leaves() {
-    let app = knowing(TestDatabase::sqlite(), NOBODY).start().await;
+async fn an_unreachable_provider_is_reported_before_the_redirect() {
+    let app = with_provider(TestDatabase::sqlite(), UNREACHABLE).start().await;
 
     let program = Browser::without_pages(&app).get(&desktop_login()).await;
     let page = Browser::of(&app).get(&login(&[("provider", "oidc")])).await;
     let json = Browser::without_pages(&app).get(&login(&[("provider", "oidc")])).await;
 
-    assert_eq!(error_reported(&program), "provider_unreachable");
+    assert_eq!(redirect_error(&program), "provider_unreachable");
     assert_eq!(program.header("set-cookie"), None);
     assert_eq!(parameter(&location(&page), "reason").as_deref(), Some("provider_unreachable"));
     assert_eq!(json.refusal(), (502, "provider_unreachable"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_a_provider_does_instead_of_answering_is_reported_and_mended_by_trying_again() {
+async fn any_failure_of_a_provider_is_reported_and_can_be_retried() {
     let flood = format!("\"{}\"", "x".repeat(2 * 1024 * 1024));
     let elsewhere = "HTTP/1.1 302 Found\r\nlocation: /jwks\r\ncontent-length: 0\r\n\r\n";
     let html = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 6\r\n\r\n<html>";
-    for (path, whim, code) in [
-        (DISCOVERY, Whim::Silent, "provider_unreachable"),
-        (DISCOVERY, Whim::States(html.to_owned()), "provider_unreachable"),
-        (DISCOVERY, Whim::States(elsewhere.to_owned()), "provider_unreachable"),
-        (DISCOVERY, Whim::States(whole("200 OK", "{}")), "provider_unreachable"),
-        (DISCOVERY, Whim::States(whole("200 OK", &flood)), "provider_unreachable"),
-        (DISCOVERY, Whim::States(whole("404 Not Found", "{}")), "provider_unreachable"),
-        ("/jwks", Whim::States(whole("500 Oh", "{}")), "provider_unreachable"),
-        ("/token", Whim::Silent, "provider_unreachable"),
-        ("/token", Whim::States(whole("503 Later", "<html>")), "provider_unreachable"),
-        ("/token", Whim::States(elsewhere.to_owned()), "provider_unreachable"),
-        ("/token", Whim::States(whole("200 OK", &flood)), "provider_unreachable"),
-        ("/token", Whim::States(String::new()), "provider_unreachable"),
-        ("/token", Whim::States(html.to_owned()), "provider_unreachable"),
-        ("/token", Whim::States(whole("400 No", r#"{"error":"invalid_grant"}"#)), "provider_error"),
+    for (path, replaced, code) in [
+        (DISCOVERY, Override::Silent, "provider_unreachable"),
+        (DISCOVERY, Override::Raw(html.to_owned()), "provider_unreachable"),
+        (DISCOVERY, Override::Raw(elsewhere.to_owned()), "provider_unreachable"),
+        (DISCOVERY, Override::Raw(json_response("200 OK", "{}")), "provider_unreachable"),
+        (DISCOVERY, Override::Raw(json_response("200 OK", &flood)), "provider_unreachable"),
+        (DISCOVERY, Override::Raw(json_response("404 Not Found", "{}")), "provider_unreachable"),
+        ("/jwks", Override::Raw(json_response("500 Oh", "{}")), "provider_unreachable"),
+        ("/token", Override::Silent, "provider_unreachable"),
+        ("/token", Override::Raw(json_response("503 Later", "<html>")), "provider_unreachable"),
+        ("/token", Override::Raw(elsewhere.to_owned()), "provider_unreachable"),
+        ("/token", Override::Raw(json_response("200 OK", &flood)), "provider_unreachable"),
+        ("/token", Override::Raw(String::new()), "provider_unreachable"),
+        ("/token", Override::Raw(html.to_owned()), "provider_unreachable"),
         (
             "/token",
-            Whim::States(whole("401 No", r#"{"error":"invalid_client"}"#)),
+            Override::Raw(json_response("400 No", r#"{"error":"invalid_grant"}"#)),
             "provider_error",
         ),
         (
             "/token",
-            Whim::States(whole("200 OK", r#"{"access_token":"a","token_type":"Bearer"}"#)),
+            Override::Raw(json_response("401 No", r#"{"error":"invalid_client"}"#)),
             "provider_error",
         ),
         (
             "/token",
-            Whim::States(whole(
+            Override::Raw(json_response("200 OK", r#"{"access_token":"a","token_type":"Bearer"}"#)),
+            "provider_error",
+        ),
+        (
+            "/token",
+            Override::Raw(json_response(
                 "200 OK",
                 r#"{"access_token":"a","token_type":"Bearer","id_token":"a.b.c"}"#,
             )),
@@ -66,18 +71,18 @@ async fn whatever_a_provider_does_instead_of_answering_is_reported_and_mended_by
         ),
     ] {
         let (fake, app) = with_fake(TestDatabase::sqlite()).await;
-        fake.script().whims = vec![(path, whim.clone())];
+        fake.script().overrides = vec![(path, replaced.clone())];
         let mut browser = Browser::of(&app);
 
-        let mut answer = browser.get(&desktop_login()).await;
+        let mut response = browser.get(&desktop_login()).await;
         if path == "/token" {
-            answer = browser.get(&fake.admit(&location(&answer))).await;
+            response = browser.get(&fake.admit(&location(&response))).await;
         }
-        fake.script().whims.clear();
-        let left = browser.get(&desktop_login()).await;
-        let again = browser.get(&fake.admit(&location(&left))).await;
+        fake.script().overrides.clear();
+        let redirect = browser.get(&desktop_login()).await;
+        let again = browser.get(&fake.admit(&location(&redirect))).await;
 
-        assert_eq!(error_reported(&answer), code, "{path} {:.60}", format!("{whim:?}"));
-        assert_eq!(code_reported(&again).len(), 43);
+        assert_eq!(redirect_error(&response), code, "{path} {:.60}", format!("{replaced:?}"));
+        assert_eq!(redirect_code(&again).len(), 43);
     }
 }
