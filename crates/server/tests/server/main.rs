@@ -12,6 +12,7 @@ mod bodies;
 mod changed_settings;
 mod client_policies;
 mod console_groups;
+mod console_matrix;
 mod feedback;
 mod foreign_rows;
 mod foundations;

@@ -1,0 +1,175 @@
+//! Every route of the console: cookie, role, CSRF token, feature, bad bodies.
+
+use std::collections::BTreeMap;
+
+use pia_identity::Role;
+use pia_policy::{Edition, Terms};
+use pia_server_testkit::client::Answer;
+use pia_server_testkit::console::{Console, administrator};
+use pia_server_testkit::harness::{PASSWORD, Setting, TestApp, terms};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use pia_web::{Access, Route};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+on_both_databases!(
+    no_route_opens_without_the_cookie,
+    each_route_opens_to_its_roles_alone,
+    each_write_needs_the_csrf_token_from_this_origin,
+    each_route_of_a_feature_needs_it,
+    bad_bodies_are_refused,
+    publishing_to_a_group_writes_nothing_for_each_member,
+);
+
+/// Routes of the console, with the roles that may call them.
+fn routes() -> Vec<(Route, Vec<Role>)> {
+    let roles = |route: &Route| match route.access {
+        Access::Console(roles) => Some(roles.to_vec()),
+        Access::GroupConsole(roles) => Some([&[Role::Admin], roles].concat()),
+        _ => None,
+    };
+    let all = pia_server::routes().into_iter();
+    let routes: Vec<_> = all.filter_map(|it| roles(&it).map(|roles| (it, roles))).collect();
+    assert!(routes.len() > 60, "{}", routes.len());
+    routes
+}
+
+/// Path of a route for something that does not exist.
+fn path(route: &Route) -> String {
+    let id = Uuid::now_v7().to_string();
+    route.path.replace("{id}", &id).replace("{key}", "No:Such").replace("{number}", "1")
+}
+
+fn is_write(route: &Route) -> bool {
+    route.method != "GET"
+}
+
+/// Calls a route with the CSRF token.
+async fn call(console: &Console, route: &Route, body: &Value) -> Answer {
+    let token = [("x-csrf-token", console.csrf_token.as_str())];
+    console.send(route.method.as_str(), &path(route), &token, body).await
+}
+
+/// Signs an account with this role in to the console.
+async fn with_role(app: &TestApp, role: Role) -> Console {
+    let email = format!("{}@example.org", role.name());
+    app.sign_up(&email).await;
+    app.admin(&format!("grant {email} --role {}", role.name())).await.expect("a role");
+    let credentials = json!({ "email": email, "password": PASSWORD });
+    Console::from_answer(app, &app.stranger().post("/admin/login", &credentials).await)
+}
+
+async fn no_route_opens_without_the_cookie(database: TestDatabase) {
+    let (app, client, _console) = administrator(Setting::on(database)).await;
+
+    for (route, _) in routes() {
+        for caller in [&client, &app.stranger()] {
+            let answer = caller.send(route.method.as_str(), &path(&route), &[], b"").await;
+            assert_eq!(answer.refusal(), (401, "unauthorized"), "{} {}", route.method, route.path);
+        }
+    }
+}
+
+async fn each_route_opens_to_its_roles_alone(database: TestDatabase) {
+    let (app, _, _admin) = administrator(Setting::on(database)).await;
+    let roles = [Role::KbManager, Role::OrgManager];
+    let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
+
+    for role in roles {
+        let console = with_role(&app, role).await;
+        // Signing out would end the session of the others.
+        for (route, allowed) in routes().iter().filter(|it| it.0.path != "/admin/logout") {
+            let answer = call(&console, route, &Value::Null).await;
+            let is_refused = answer.status == 403 && answer.error() == "forbidden";
+            assert_eq!(is_refused, !allowed.contains(&role), "{} {}", route.method, route.path);
+            *refused.entry(role.name()).or_default() += usize::from(is_refused);
+        }
+    }
+    assert!(refused.values().all(|it| *it > 50), "{refused:?}");
+}
+
+async fn each_write_needs_the_csrf_token_from_this_origin(database: TestDatabase) {
+    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let token = ("x-csrf-token", console.csrf_token.as_str());
+
+    for (route, _) in routes().iter().filter(|it| is_write(&it.0)) {
+        for headers in [
+            &[][..],
+            &[("x-csrf-token", "forged")],
+            &[token, ("origin", "https://evil.example")],
+            &[token, ("sec-fetch-site", "cross-site")],
+        ] {
+            let method = route.method.as_str();
+            let answer = console.send(method, &path(route), headers, &Value::Null).await;
+            assert_eq!(answer.refusal(), (403, "csrf_rejected"), "{method} {}", route.path);
+        }
+    }
+    assert_eq!(console.get("/api/admin/session").await.status, 200);
+}
+
+async fn each_route_of_a_feature_needs_it(database: TestDatabase) {
+    let community = Terms::new("A test", Edition::Community, terms().issued_at);
+    let (_app, _, console) = administrator(Setting::on(database).licensed(Some(community))).await;
+
+    for (route, _) in routes() {
+        let refused = (403, "feature_not_licensed");
+        if route.path != "/admin/logout" && route.feature.is_some() {
+            let answer = call(&console, &route, &json!({})).await;
+            assert_eq!(answer.refusal(), refused, "{} {}", route.method, route.path);
+        }
+    }
+}
+
+async fn bad_bodies_are_refused(database: TestDatabase) {
+    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let nested = "[".repeat(5_000);
+    let names = "name documentation email role groupId groupIds pluginIds policyId value status note";
+    let hostile: serde_json::Map<String, Value> =
+        names.split(' ').map(|it| (it.to_owned(), json!({ "$ne": [1, null] }))).collect();
+    let hostile = Value::from(hostile).to_string();
+
+    for (route, _) in routes().iter().filter(|it| is_write(&it.0) && it.0.body_limit > 2_048) {
+        let json = ("content-type", "application/json");
+        let headers = [json, ("x-csrf-token", console.csrf_token.as_str()), ("cookie", &console.cookie)];
+        for body in ["", "{", "[]", "5", "\"x\"", "null", &nested, &hostile, "\u{0}", "{\"name\":\"\\ud800\"}"] {
+            let method = route.method.as_str();
+            let answer = console.client.send(method, &path(route), &headers, body.as_bytes()).await;
+            let status = answer.status;
+            assert!((400..500).contains(&status), "{method} {} {body:.20}: {status}", route.path);
+        }
+    }
+}
+
+async fn publishing_to_a_group_writes_nothing_for_each_member(database: TestDatabase) {
+    const TABLES: [&str; 7] = [
+        "group_personas", "audit_entries", "mails", "sync_items", "sync_events", "ledgers", "sessions",
+    ];
+    let (app, _, console) = administrator(Setting::on(database)).await;
+    let persona = json!({ "name": "Reader", "systemPrompt": "Read." });
+    let persona = console.write("POST", "/api/admin/managed-personas", persona).await.body;
+    let path = format!("/api/admin/managed-personas/{}/groups", persona["id"].as_str().expect("an id"));
+    let group = console.write("POST", "/api/admin/groups", json!({ "name": "Small" })).await.body;
+    for number in 0..20 {
+        app.sign_up(&format!("member{number}@example.org")).await;
+    }
+    let mut written = Vec::new();
+
+    // One group has no members, the other all of them.
+    for group in [&group["id"], &json!("00000000-0000-7000-8000-000000000001")] {
+        let before = rows(&app, &TABLES).await;
+        let published = console.write("PUT", &path, json!({ "groupIds": [group] })).await;
+        assert_eq!(published.status, 200, "{}", published.text());
+        written.push(rows(&app, &TABLES).await - before);
+    }
+
+    assert_eq!(written, [2, 1], "an entry, and the row of the binding once");
+}
+
+async fn rows(app: &TestApp, tables: &[&str]) -> i64 {
+    let mut rows = 0;
+    for table in tables {
+        rows += app.count(table).await;
+    }
+    rows
+}
